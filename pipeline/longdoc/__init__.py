@@ -1,0 +1,1 @@
+"""longdoc: predictions for documents that are longer than the model."""
