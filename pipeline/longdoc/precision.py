@@ -1,0 +1,108 @@
+"""Where a model runs and in which number format: decided once, by capability, and said aloud.
+
+bfloat16 is used only where the device multiplies it natively; elsewhere it is slower than float32 and less exact.
+LayerNorm, softmax, pooling and merging stay in float32 inside either way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+
+from longdoc.errors import ConfigurationError
+from longdoc.schema import Config
+
+__all__ = ["Placement", "PrecisionConfig", "choose_placement", "cpu_multiplies_bfloat16"]
+
+
+class PrecisionConfig(Config):
+    """The device and number format asked for."""
+
+    device: str = "auto"
+    """`auto` (a GPU where there is one), `cpu`, `cuda`, `cuda:1`, `mps`."""
+    dtype: Literal["auto", "fp32", "bf16"] = "auto"
+    """`auto`: bf16 where the device multiplies it natively, else fp32."""
+    threads: int | None = None
+    """Threads of one operation on a CPU; None leaves torch's own choice (one a core)."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The decision: device, number format, and the reason in words."""
+
+    device: torch.device
+    dtype: torch.dtype
+    reason: str
+
+    @contextlib.contextmanager
+    def inference(self) -> Iterator[None]:
+        """Inside: no gradients, and products in the chosen number format."""
+        with torch.inference_mode(), self.autocast():
+            yield
+
+    def autocast(self) -> torch.autocast:
+        """Products in the chosen number format; a no-op for float32."""
+        return torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.dtype == torch.bfloat16)
+
+    @property
+    def name(self) -> str:
+        """Short and stable, for fingerprints: `cpu-fp32`."""
+        return f"{self.device.type}-{'bf16' if self.dtype == torch.bfloat16 else 'fp32'}"
+
+
+def cpu_multiplies_bfloat16() -> bool:
+    """Whether this CPU has instructions (AMX or AVX512-BF16) that multiply bfloat16."""
+    probes = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
+    return any(bool(getattr(torch.cpu, probe, lambda: False)()) for probe in probes)
+
+
+def choose_placement(settings: PrecisionConfig | None = None) -> Placement:
+    """Decide where and how to compute.
+
+    Raises:
+        ConfigurationError: the device asked for is not there, or is not a device.
+    """
+    settings = settings or PrecisionConfig()
+    if settings.threads is not None:
+        if settings.threads < 1:
+            raise ConfigurationError(f"`precision.threads` must be at least 1, but is {settings.threads} instead.")
+        torch.set_num_threads(settings.threads)
+    device = _choose_device(settings.device)
+    if device.type == "cuda":
+        native = torch.cuda.is_bf16_supported(including_emulation=False)
+    elif device.type == "cpu":
+        native = cpu_multiplies_bfloat16()
+    else:
+        native = False
+    if settings.dtype == "auto":
+        dtype = torch.bfloat16 if native else torch.float32
+        reason = f"{device.type} {'multiplies' if native else 'does not multiply'} bfloat16 natively"
+    else:
+        dtype = torch.bfloat16 if settings.dtype == "bf16" else torch.float32
+        reason = f"`precision.dtype` asks for {settings.dtype}"
+    return Placement(device, dtype, reason)
+
+
+def _choose_device(name: str) -> torch.device:
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise ConfigurationError(
+            f"`precision.device` must be auto, cpu, cuda, cuda:N or mps, but is {name!r} instead."
+        ) from None
+    present = {
+        "cpu": True,
+        "cuda": torch.cuda.is_available() and (device.index or 0) < torch.cuda.device_count(),
+        "mps": torch.backends.mps.is_available(),
+    }
+    if not present.get(device.type, False):
+        raise ConfigurationError(
+            f"`precision.device` is {name!r}, but this machine has no such device. Use `auto` or `cpu`."
+        )
+    return device
