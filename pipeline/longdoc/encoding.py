@@ -1,0 +1,89 @@
+"""Chunks in, rows out: the one place where batches meet the model while predicting.
+
+A batch that does not fit in memory is halved and tried again; a chunk that cannot be encoded at all makes its own
+document fail and nobody else's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+
+from longdoc.errors import FailureReason
+from longdoc.model import LongDocModel
+from longdoc.precision import Placement
+from longdoc.text.batching import PlannedBatch, collate
+from longdoc.types import Chunk
+
+__all__ = ["ChunkRow", "encode_batch"]
+
+
+@dataclass(frozen=True)
+class ChunkRow:
+    """The row of one chunk, or the reason why it has none.
+
+    Attributes:
+        owner: the caller's number of the document.
+        chunk: the chunk.
+        row: float32 (F,) on the CPU, or None.
+        weight: core tokens of the chunk.
+        reason, error: one word of the closed list and the exception's class name, where `row` is None.
+    """
+
+    owner: int
+    chunk: Chunk
+    row: torch.Tensor | None
+    weight: float
+    reason: FailureReason | None = None
+    error: str = ""
+
+
+def encode_batch(model: LongDocModel, planned: PlannedBatch, pad_id: int, placement: Placement) -> Iterator[ChunkRow]:
+    """Rows of all chunks of a planned batch, in its order. Never raises for a bad chunk."""
+    try:
+        rows = _rows(model, planned.chunks, planned.rows, planned.length, pad_id, placement)
+    except Exception as error:
+        yield from _after_fault(model, planned, pad_id, placement, error)
+        return
+    for owner, chunk, row in zip(planned.owners, planned.chunks, rows, strict=True):
+        weight = float(chunk.core.end - chunk.core.start)
+        if bool(torch.isfinite(row).all()):
+            yield ChunkRow(owner, chunk, row, weight)
+        else:
+            yield ChunkRow(owner, chunk, None, weight, "non_finite_output")
+
+
+def _rows(
+    model: LongDocModel, chunks: tuple[Chunk, ...], rows: int, length: int, pad_id: int, placement: Placement
+) -> torch.Tensor:
+    """float32 (len(chunks), F) on the CPU."""
+    batch = collate(chunks, range(len(chunks)), len(chunks), pad_id, rows=rows, length=length)
+    with placement.inference():
+        return model.chunk_rows(batch.to(placement.device))[: len(chunks)].float().cpu()
+
+
+def _after_fault(
+    model: LongDocModel, planned: PlannedBatch, pad_id: int, placement: Placement, error: Exception
+) -> Iterator[ChunkRow]:
+    """Halve the batch until it fits; a batch of one chunk that still fails is that chunk's failure."""
+    count = len(planned.chunks)
+    if count == 1 and planned.rows == 1:
+        weight = float(planned.chunks[0].core.end - planned.chunks[0].core.start)
+        yield ChunkRow(planned.owners[0], planned.chunks[0], None, weight, _reason(error), type(error).__name__)
+        return
+    if placement.device.type == "cuda":
+        torch.cuda.empty_cache()
+    middle = max(1, count // 2)
+    for part in (slice(0, middle), slice(middle, count)):
+        chunks = planned.chunks[part]
+        if chunks:
+            half = PlannedBatch(chunks, planned.owners[part], rows=len(chunks), length=planned.length)
+            yield from encode_batch(model, half, pad_id, placement)
+
+
+def _reason(error: Exception) -> FailureReason:
+    if isinstance(error, MemoryError | torch.OutOfMemoryError) or "not enough memory" in str(error):
+        return "memory_limit"
+    return "unreadable"

@@ -1,0 +1,373 @@
+"""The conductor: texts in, answers out, in input order, in bounded memory.
+
+`stream` is the walk of a document through the house: prepare (tokens, chunks), batch beside strangers, encode,
+assemble, decide. `predict`, `__call__`, jobs and evaluation all go through it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from longdoc.assemble import Assembler
+from longdoc.checkpoints.native import ModelSettings, load_model, model_fingerprint, save_model
+from longdoc.decide import decide
+from longdoc.encoding import encode_batch
+from longdoc.errors import UsageError
+from longdoc.evidence import explain_document
+from longdoc.model import LongDocModel
+from longdoc.precision import Placement, PrecisionConfig, choose_placement
+from longdoc.schema import Config
+from longdoc.text.batching import BatchingConfig, plan_batches
+from longdoc.text.chunking import PreparedDocument, prepare_many
+from longdoc.text.tokenizing import DocumentTokenizer
+from longdoc.types import Chunk, Document, DocumentFailure, DocumentPrediction, DocumentResult
+from longdoc.version import __version__
+
+__all__ = ["DocumentRows", "Pipeline", "PredictionConfig"]
+
+_DOCUMENTS_AHEAD = 64
+_CHARACTERS_AHEAD = 500_000
+
+
+class PredictionConfig(Config):
+    """How predictions are computed."""
+
+    batching: BatchingConfig = BatchingConfig()
+    precision: PrecisionConfig = PrecisionConfig()
+    max_unknown_share: float = 0.9
+    """A document whose text lies under unknown tokens to a larger share is a failure (`unreadable`), not a guess."""
+
+
+@dataclass(frozen=True, repr=False)
+class DocumentRows:
+    """One document between the two halves of the model.
+
+    Attributes:
+        prepared: what is known of the document; its chunks are used up.
+        rows: float32 (n_chunks, F), in text order, on the CPU.
+        weights: float32 (n_chunks,), core tokens of each chunk.
+    """
+
+    prepared: PreparedDocument
+    rows: torch.Tensor
+    weights: torch.Tensor
+
+
+class Pipeline:
+    """A model with everything it needs to read documents of any length.
+
+    Args:
+        model: encoder and readout.
+        settings: task, labels, chunking and readout, as stored in the model folder.
+        tokenizer: the model's own.
+        prediction: batching, precision and limits.
+
+    The same document gets the same scores alone, in any batch, in any order and with any neighbours: bit for bit
+    with `prediction.batching.deterministic` (the default), within 1e-5 in float32 without.
+    """
+
+    def __init__(
+        self,
+        model: LongDocModel,
+        settings: ModelSettings,
+        tokenizer: DocumentTokenizer,
+        prediction: PredictionConfig | None = None,
+    ) -> None:
+        self.settings = settings
+        self.tokenizer = tokenizer
+        self.prediction = prediction or PredictionConfig()
+        self.placement: Placement = choose_placement(self.prediction.precision)
+        self.model = model.to(self.placement.device).eval()
+        self.chunker = settings.chunking.build(tokenizer)
+        self._source_fingerprint: str | None = None
+
+    # -- loading and saving
+
+    @classmethod
+    def load(cls, folder: str | Path, prediction: PredictionConfig | None = None) -> Pipeline:
+        """Open a model folder.
+
+        Raises:
+            CheckpointError: no such folder, not a model folder, or files that do not fit together.
+        """
+        folder = Path(folder)
+        model, settings, tokenizer = load_model(folder)
+        pipeline = cls(model, settings, tokenizer, prediction)
+        pipeline._source_fingerprint = model_fingerprint(folder)
+        return pipeline
+
+    @classmethod
+    def from_checkpoint(
+        cls,
+        source: str | Path = "default",
+        labels: Sequence[str] = (),
+        prediction: PredictionConfig | None = None,
+        seed: int = 0,
+        **settings: Any,
+    ) -> Pipeline:
+        """An encoder checkpoint with a new, untrained head: the start of fine-tuning.
+
+        Args:
+            source: `default` (the embedded all-MiniLM-L6-v2), a folder, or a hub id.
+            labels: names of the labels.
+            seed: of the head's random start.
+            settings: further fields of `ModelSettings`: `task`, `chunking`, `readout`.
+        """
+        from longdoc.checkpoints import load_encoder, resolve_checkpoint
+
+        if not labels:
+            raise UsageError("`labels` must name at least one label, but is empty. Pass labels=['yes', 'no'].")
+        folder = resolve_checkpoint(source)
+        chosen = ModelSettings(**{"task": "single_label", "labels": tuple(labels), "source": str(source)} | settings)
+        tokenizer = DocumentTokenizer.from_folder(folder)
+        encoder = load_encoder(folder)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            readout = chosen.readout.build(encoder.config.width, len(chosen.labels))
+        return cls(LongDocModel(encoder, readout), chosen, tokenizer, prediction)
+
+    def save(self, folder: str | Path, card: str = "") -> None:
+        """Write a model folder: whole or not at all."""
+        save_model(Path(folder), self.model, self.settings, self.tokenizer, card)
+        self._source_fingerprint = model_fingerprint(Path(folder))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The label names, in the order of the logits."""
+        return self.settings.labels
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of everything that decides a prediction on this machine; results mix only where it is equal."""
+        if self._source_fingerprint is None:
+            digest = hashlib.sha256()
+            for name, tensor in sorted(self.model.state_dict().items()):
+                digest.update(name.encode())
+                digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+            digest.update(self.settings.model_dump_json().encode())
+            digest.update(self.tokenizer.fingerprint.encode())
+            self._source_fingerprint = digest.hexdigest()
+        parts = {
+            "model": self._source_fingerprint,
+            "chunking": self.settings.chunking.model_dump(mode="json"),
+            "batching": self.prediction.batching.model_dump(mode="json"),
+            "max_unknown_share": self.prediction.max_unknown_share,
+            "placement": self.placement.name,
+            "longdoc": __version__,
+            "torch": torch.__version__,
+        }
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+    # -- predicting
+
+    def stream(self, documents: Iterable[str | Document | DocumentFailure]) -> Iterator[DocumentResult]:
+        """Answer documents one after the other, lazily, in input order.
+
+        A document that cannot be answered gives a `DocumentFailure` in its place; a failure that comes in (from a
+        reader) goes out unchanged. Texts without an id are called `0`, `1`, ... by their place in the input.
+
+        Memory: the read-ahead of `prediction.batching.read_ahead` tokens, the texts of at most 64 documents, and F
+        floats for each chunk of a document that is not finished.
+        """
+        for item in self.stream_rows(documents):
+            yield item if isinstance(item, DocumentFailure) else self.answer(item)
+
+    def stream_rows(
+        self, documents: Iterable[str | Document | DocumentFailure]
+    ) -> Iterator[DocumentRows | DocumentFailure]:
+        """The first half of `stream`: the rows of each document's chunks, before merging. Same order, same failures."""
+        known: dict[int, PreparedDocument | DocumentFailure] = {}
+        assembler = Assembler()
+        pairs = self._pairs(_as_documents(documents), known, assembler)
+        for planned in plan_batches(pairs, self.settings.chunking.size, self.prediction.batching):
+            for item in encode_batch(self.model, planned, self.tokenizer.pad_id, self.placement):
+                if item.row is not None:
+                    assembler.add(item.owner, item.chunk.ordinal, item.row, item.weight)
+                elif item.reason is not None and item.owner in known:
+                    prepared = known[item.owner]
+                    if isinstance(prepared, PreparedDocument):
+                        assembler.fail(item.owner, _failure(prepared, item.reason, "encode", item.error))
+            yield from _home(assembler, known)
+        yield from _home(assembler, known)
+
+    def answer(self, document: DocumentRows) -> DocumentResult:
+        """The second half of `stream`: merge and decide one document, alone, so that nobody else can touch its bits."""
+        prepared = document.prepared
+        device = self.placement.device
+        with torch.inference_mode():
+            logits = self.model.documents(
+                document.rows.to(device),
+                torch.zeros(len(document.rows), dtype=torch.int64, device=device),
+                document.weights.to(device),
+                1,
+            )[0]
+        if not bool(torch.isfinite(logits).all()):
+            return _failure(prepared, "non_finite_output", "merge", "")
+        return DocumentPrediction(
+            id=prepared.id,
+            n_tokens=prepared.n_tokens,
+            n_chunks=prepared.n_chunks,
+            tokens_read=prepared.tokens_read,
+            unknown_share=prepared.unknown_share,
+            **decide(logits.float().cpu().numpy(), self.labels, self.settings.task),
+        )
+
+    def predict(self, documents: Iterable[str | Document | DocumentFailure]) -> list[DocumentResult]:
+        """All answers as a list, in input order.
+
+        Raises:
+            UsageError: `documents` is one string; wrap it in a list.
+        """
+        if isinstance(documents, str | Document):
+            raise UsageError(
+                "`documents` must be a list of texts or documents, but is a single one. Wrap it in a list."
+            )
+        return list(self.stream(documents))
+
+    def __call__(self, texts: str | Sequence[str], top_k: int | None = 1) -> Any:
+        """Shaped as the text-classification pipeline of `transformers`.
+
+        Args:
+            texts: one text or a list of them, of any length.
+            top_k: 1 gives the best label of each text; None all labels, best first; k the best k.
+
+        Returns:
+            A list of `{"label": ..., "score": ...}`; with `top_k` other than 1 and a list of texts, a list of such
+            lists.
+
+        Raises:
+            UsageError: a text has no answer; the message names its number and the reason.
+        """
+        single = isinstance(texts, str)
+        answers: list[list[dict[str, Any]]] = []
+        for number, result in enumerate(self.stream([texts] if isinstance(texts, str) else texts)):
+            if isinstance(result, DocumentFailure):
+                raise UsageError(
+                    f"text {number} has no answer: {result.reason}. Use `predict`, which reports failures in place."
+                )
+            if self.settings.task == "regression":
+                answers.append([{"label": self.labels[0], "score": result.value}])
+            else:
+                answers.append([{"label": item.label, "score": item.score} for item in result.labels[:top_k]])
+        if top_k == 1:
+            return [answer[0] for answer in answers]
+        return answers[0] if single else answers
+
+    def explain(self, document: str | Document) -> DocumentResult:
+        """A prediction with evidence: passages and what each adds to the score, in logit space."""
+        (item,) = _as_documents([document])
+        if isinstance(item, DocumentFailure):
+            return item
+        result = self.predict([item])[0]
+        if isinstance(result, DocumentFailure):
+            return result
+        evidence = explain_document(
+            item,
+            result,
+            self.model,
+            self.settings,
+            self.tokenizer,
+            self.chunker,
+            self.prediction.batching,
+            self.placement,
+        )
+        return replace(result, evidence=evidence)
+
+    def stream_with_evidence(self, documents: Iterable[str | Document | DocumentFailure]) -> Iterator[DocumentResult]:
+        """As `stream`, each answer with its evidence. Documents are computed one by one, each of them twice."""
+        for document in _as_documents(documents):
+            yield document if isinstance(document, DocumentFailure) else self.explain(document)
+
+    # -- inside
+
+    def _pairs(
+        self,
+        documents: Iterable[Document | DocumentFailure],
+        known: dict[int, PreparedDocument | DocumentFailure],
+        assembler: Assembler,
+    ) -> Iterator[tuple[int, Chunk]]:
+        """Number the documents, announce them, and yield their chunks."""
+        keys = itertools.count()
+        for group in _groups(documents):
+            fresh = iter(prepare_many([d for d in group if isinstance(d, Document)], self.tokenizer, self.chunker))
+            for document in group:
+                key = next(keys)
+                prepared = next(fresh) if isinstance(document, Document) else document
+                if isinstance(prepared, PreparedDocument) and self._mostly_unknown(prepared):
+                    prepared = _failure(prepared, "unreadable", "tokenize", "")
+                known[key] = prepared
+                if isinstance(prepared, DocumentFailure):
+                    assembler.fail(key, prepared)
+                    continue
+                assembler.expect(key, prepared.n_chunks)
+                chunks = iter(prepared.chunks)
+                while True:
+                    try:
+                        chunk = next(chunks)
+                    except StopIteration:
+                        break
+                    except Exception as error:  # a lazy second pass over the text failed
+                        assembler.fail(key, _failure(prepared, "unreadable", "tokenize", type(error).__name__))
+                        break
+                    yield key, chunk
+
+    def _mostly_unknown(self, prepared: PreparedDocument) -> bool:
+        return prepared.unknown_share > self.prediction.max_unknown_share
+
+
+def _home(
+    assembler: Assembler, known: dict[int, PreparedDocument | DocumentFailure]
+) -> Iterator[DocumentRows | DocumentFailure]:
+    """Documents whose rows are all home, with what was known of them."""
+    for finished in assembler.finished():
+        prepared = known.pop(finished.key)
+        if finished.failure is not None:
+            yield finished.failure
+        elif isinstance(prepared, PreparedDocument) and finished.rows is not None:
+            yield DocumentRows(prepared, finished.rows, finished.weights)
+
+
+def _as_documents(documents: Iterable[str | Document | DocumentFailure]) -> Iterator[Document | DocumentFailure]:
+    for number, item in enumerate(documents):
+        if isinstance(item, str):
+            yield Document(id=str(number), text=item)
+        elif isinstance(item, Document | DocumentFailure):
+            yield item
+        else:
+            raise UsageError(
+                f"a document must be a string or a Document, but item {number} is {type(item).__name__} instead."
+            )
+
+
+def _groups(documents: Iterable[Document | DocumentFailure]) -> Iterator[list[Document | DocumentFailure]]:
+    """Small groups, so that the tokenizer works on several texts at once and memory stays bounded."""
+    group: list[Document | DocumentFailure] = []
+    characters = 0
+    for document in documents:
+        group.append(document)
+        characters += len(document.text) if isinstance(document, Document) else 0
+        if len(group) >= _DOCUMENTS_AHEAD or characters >= _CHARACTERS_AHEAD:
+            yield group
+            group, characters = [], 0
+    if group:
+        yield group
+
+
+def _failure(prepared: PreparedDocument, reason: Any, stage: str, error: str) -> DocumentFailure:
+    return DocumentFailure(
+        id=prepared.id,
+        reason=reason,
+        stage=stage,
+        error=error,
+        n_tokens=prepared.n_tokens,
+        n_chunks=prepared.n_chunks,
+        unknown_share=prepared.unknown_share,
+    )
