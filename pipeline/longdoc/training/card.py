@@ -1,0 +1,55 @@
+"""The README.md of a model folder: what the model was trained on, how good it is, and what it must not be used for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from longdoc.checkpoints.native import ModelSettings
+from longdoc.training.loop import TrainingReport
+from longdoc.training.settings import TrainingConfig
+
+__all__ = ["model_card"]
+
+
+def model_card(settings: ModelSettings, training: TrainingConfig, report: TrainingReport) -> str:
+    """Markdown with the metadata block that model hubs read. Holds numbers and label names, never text of documents."""
+    shown = {name: value for name, value in report.validation.items() if isinstance(value, int | float)}
+    rows = "\n".join(f"| {name} | {value:.4f} |" for name, value in shown.items() if isinstance(value, float))
+    return f"""---
+library_name: longdoc
+pipeline_tag: text-classification
+tags: [long-documents]
+---
+
+# {settings.task.replace("_", " ")} model for long documents
+
+Encoder: `{settings.source}`. Chunks of {settings.chunking.size} tokens that share {settings.chunking.overlap}; chunks
+read: {settings.chunking.keep}. Labels ({len(settings.labels)}): {", ".join(settings.labels[:40])}.
+
+## Training
+
+{report.train_documents} documents, {training.num_train_epochs} epochs, {report.steps} optimiser steps, seed
+{training.seed}, {report.seconds:.0f} s. Frozen: {", ".join(training.freeze) or "nothing"}. \
+{report.empty_documents} training documents without a token were left out.
+
+## Validation
+
+{_validation(report, rows)}
+
+## Limits
+
+Trained on one corpus; measure it on yours with `longdoc evaluate` before you rely on it. A document whose text lies
+mostly under unknown tokens is refused, not guessed. The prediction says how many tokens were read; a score is a
+probability only as far as the validation data resemble yours.
+"""
+
+
+def _validation(report: TrainingReport, rows: str) -> str:
+    if not report.validation:
+        return "There were no validation documents: the last epoch was kept, and how good it is was not measured."
+    intervals: dict[str, Any] = report.validation.get("intervals", {})
+    ranges = "\n".join(f"- {name}: {low:.4f} to {high:.4f} (95 %)" for name, (low, high) in intervals.items())
+    return (
+        f"{report.validation_documents} documents; epoch {report.best_epoch} was kept for its {report.metric}.\n\n"
+        f"| metric | value |\n| --- | --- |\n{rows}\n\n{ranges}".rstrip()
+    )
