@@ -1,0 +1,96 @@
+from pathlib import Path
+
+import pytest
+import yaml
+
+from longdoc.config import RunConfig, dump_resolved, load_config
+from longdoc.errors import ConfigurationError
+
+
+def fault(overrides: list[str] | None = None, tree: dict | None = None) -> str:
+    with pytest.raises(ConfigurationError) as caught:
+        load_config(overrides=overrides or (), base=tree)
+    return str(caught.value)
+
+
+def test_a_wrong_key_names_itself_and_the_nearest_right_one() -> None:
+    assert fault(["training.learning_rat=1e-3"]) == (
+        "`training.learning_rat` is not a configuration key. Did you mean `training.learning_rate`?"
+    )
+
+
+def test_a_key_in_the_wrong_section_is_found_where_it_lives() -> None:
+    assert fault(["overlap=3"]) == "`overlap` is not a configuration key. Did you mean `chunking.overlap`?"
+    assert fault(["model.merger={kind: mean}"]) == (
+        "`model.merger` is not a configuration key. Did you mean `model.readout.merger`?"
+    )
+
+
+def test_a_key_like_no_other_is_answered_with_what_exists() -> None:
+    assert (
+        fault(["chunking.zzzzz=3"]) == "`chunking.zzzzz` is not a configuration key. Known here: keep, overlap, size."
+    )
+
+
+def test_a_key_inside_a_kind_is_named_as_it_was_written() -> None:
+    message = fault(["model.readout.poolin={kind: cls}"])
+    assert message == "`model.readout.poolin` is not a configuration key. Did you mean `model.readout.pooling`?"
+
+
+def test_values_are_never_shown() -> None:
+    assert "canary" not in fault(["chunking.size=canary"])
+    assert "canary" not in fault(tree={"training": {"learning_rate": "canary"}})
+
+
+@pytest.mark.parametrize("overlap", [-1, 510, 512])
+def test_an_impossible_overlap_is_refused_while_reading_the_configuration(overlap: int) -> None:
+    message = fault([f"chunking.overlap={overlap}"])
+    assert "chunking" in message
+    assert "509" in message or overlap < 0, "the largest allowed value is named"
+
+
+def test_later_values_win_and_sections_are_merged(tmp_path: Path) -> None:
+    path = tmp_path / "run.yaml"
+    path.write_text("training: {learning_rate: 1.0e-3, seed: 7}\n")
+    config = load_config(path, ["training.learning_rate=3e-5"])
+    assert config.training.learning_rate == 3e-5
+    assert config.training.seed == 7
+
+
+def test_another_kind_does_not_inherit_the_fields_of_the_old_one() -> None:
+    config = load_config(
+        base={"model": {"encoder": {"width": 8, "layers": 1, "heads": 2, "position": {"kind": "rotary", "base": 5.0}}}},
+        overrides=["model.encoder.position.kind=sinusoidal"],
+    )
+    assert config.model.encoder is not None
+    assert config.model.encoder.position.kind == "sinusoidal"
+
+
+def test_the_resolved_configuration_loads_to_itself(tmp_path: Path) -> None:
+    config = load_config(overrides=["training.seed=5", "chunking.size=128", "chunking.overlap=32"])
+    path = tmp_path / "config.resolved.yaml"
+    path.write_text(dump_resolved(config))
+    assert load_config(path) == config
+
+
+@pytest.mark.parametrize("text", ["[1, 2]", "a: [", "\x80"])
+def test_a_file_that_is_no_configuration_is_named(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(ConfigurationError, match=r"bad\.yaml"):
+        load_config(path)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"^`--config` must name a YAML file, but there is no .*none\.yaml\.$"):
+        load_config(tmp_path / "none.yaml")
+
+
+def test_an_override_needs_a_key_and_a_value() -> None:
+    assert fault(["training.seed"]) == "`--set` must be dotted.key=value, but has no = instead."
+    assert fault(["=3"]) == "`--set` must be dotted.key=value, but has no key instead."
+    assert fault(["training.seed.deep=3", "training.seed=1"]).startswith("`training.seed`")
+
+
+def test_defaults_are_valid() -> None:
+    assert yaml.safe_load(dump_resolved(RunConfig()))["chunking"] == {"size": 512, "overlap": 128, "keep": "all"}
