@@ -1,1 +1,52 @@
-"""longdoc: predictions for documents that are longer than the model."""
+"""longdoc: predictions for documents that are longer than the model.
+
+    import longdoc
+
+    pipe = longdoc.Pipeline.load("runs/licences")
+    pipe("a text of any length")           # [{"label": ..., "score": ...}]
+
+The names below are the public ones; they load what they need when first used, so `import longdoc` is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from longdoc.errors import LongDocError
+from longdoc.types import Document, DocumentFailure, DocumentPrediction
+from longdoc.version import __version__
+
+if TYPE_CHECKING:
+    from longdoc.api import train
+    from longdoc.config import RunConfig, load_config
+    from longdoc.pipeline import Pipeline
+
+__all__ = [
+    "Document",
+    "DocumentFailure",
+    "DocumentPrediction",
+    "LongDocError",
+    "Pipeline",
+    "RunConfig",
+    "__version__",
+    "load_config",
+    "train",
+]
+
+_LAZY = {
+    "Pipeline": "longdoc.pipeline",
+    "RunConfig": "longdoc.config",
+    "load_config": "longdoc.config",
+    "train": "longdoc.api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(importlib.import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'longdoc' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

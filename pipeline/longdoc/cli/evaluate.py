@@ -1,0 +1,52 @@
+"""`longdoc evaluate`: how good a model is on labelled documents."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, load, show_progress
+
+__all__ = ["evaluate"]
+
+
+def evaluate(
+    model: Annotated[Path, typer.Option("--model", metavar="MODEL", help="A model folder.")],
+    data: Annotated[list[str], typer.Option("--data", metavar="FILE", help="Labelled documents. Repeatable.")],
+    output: Annotated[Path, typer.Option("--output", metavar="DIR", help="The folder for metrics and plots.")],
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+) -> None:
+    """Metrics over whole documents with confidence intervals: metrics.json, metrics.txt, predictions.jsonl, plots.
+
+    Example: longdoc evaluate --model runs/mine --data test.jsonl --output runs/mine-test
+    """
+    with faults_as_exit_status():
+        from longdoc.config import dump_resolved
+        from longdoc.files import write_text
+        from longdoc.pipeline import Pipeline
+        from longdoc.readers import load_labelled
+        from longdoc.report.evaluation import evaluation_plots, metrics_table
+        from longdoc.training.evaluation import evaluate_documents
+
+        resolved = load(config, overrides)
+        documents = load_labelled(data, resolved.read)
+        pipeline = Pipeline.load(model, resolved.prediction)
+        with show_progress("evaluate") as tell:
+            results, metrics = evaluate_documents(pipeline, documents, lambda done, total: tell(done, total, 0))
+        output.mkdir(parents=True, exist_ok=True)
+        rows = "".join(json.dumps(result.to_dict(), ensure_ascii=False) + "\n" for result in results)
+        write_text(output / "predictions.jsonl", rows)
+        write_text(output / "metrics.json", json.dumps(metrics, indent=2, ensure_ascii=False) + "\n")
+        table = metrics_table(metrics)
+        write_text(output / "metrics.txt", table)
+        for name, picture in evaluation_plots(metrics).items():
+            write_text(output / name, picture)
+        write_text(output / "config.resolved.yaml", dump_resolved(resolved))
+        typer.echo(table)
+        closing_line(
+            f"{metrics['documents']} documents evaluated, {metrics['unanswered']} without an answer; in {output}"
+        )

@@ -1,0 +1,52 @@
+"""`longdoc explain`: the passages that carried each answer, as a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, load, show_progress
+
+__all__ = ["explain"]
+
+
+def explain(
+    model: Annotated[Path, typer.Option("--model", metavar="MODEL", help="A model folder.")],
+    inputs: Annotated[list[str], typer.Option("--input", metavar="FILE", help="Files, folders or globs. Repeatable.")],
+    output: Annotated[Path, typer.Option("--output", metavar="REPORT.html", help="The page to write.")],
+    limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many documents on the page.")] = 20,
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+) -> None:
+    """Show the evidence in the text, document by document: one HTML file without scripts or links.
+
+    Example: longdoc explain --model runs/mine --input letter.txt --output report.html
+    """
+    with faults_as_exit_status():
+        from longdoc.files import write_text
+        from longdoc.pipeline import Pipeline
+        from longdoc.readers import read_documents
+        from longdoc.report.html import ExplainedDocument, explanation_page
+        from longdoc.types import Document, DocumentFailure
+
+        resolved = load(config, overrides)
+        pipeline = Pipeline.load(model, resolved.prediction)
+        items: list[ExplainedDocument] = []
+        left_out = 0
+        with show_progress("explain") as tell:
+            for record in read_documents(inputs, resolved.read):
+                if len(items) == limit:
+                    left_out += 1
+                    continue
+                document = record.document
+                if isinstance(document, Document):
+                    items.append(ExplainedDocument(pipeline.explain(document), document.text))
+                else:
+                    items.append(ExplainedDocument(document, ""))
+                tell(len(items), None, 0)
+        write_text(output, explanation_page(items))
+        failed = sum(isinstance(item.result, DocumentFailure) for item in items)
+        rest = f"; {left_out} more left out by --limit {limit}" if left_out else ""
+        closing_line(f"{len(items)} documents, {failed} without an answer{rest}; report in {output}")

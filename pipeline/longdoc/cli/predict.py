@@ -1,0 +1,75 @@
+"""`longdoc predict`: answer a corpus as a job that can be killed and started again."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, load, show_progress
+
+if TYPE_CHECKING:
+    from longdoc.pipeline import Pipeline, PredictionConfig
+
+__all__ = ["predict"]
+
+
+def predict(
+    model: Annotated[Path, typer.Option("--model", metavar="MODEL", help="A model folder.")],
+    inputs: Annotated[list[str], typer.Option("--input", metavar="PATH", help="Files, folders or globs. Repeatable.")],
+    output: Annotated[Path, typer.Option("--output", metavar="OUT", help="The job's folder.")],
+    more: Annotated[list[str] | None, typer.Argument(metavar="[PATH]...", help="Further inputs.")] = None,
+    engine: Annotated[str, typer.Option("--engine", help="What runs the parts: local.")] = "local",
+    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes, each with a model.")] = None,
+    max_failures: Annotated[
+        int | None, typer.Option("--max-failures", min=0, help="More failed documents than this end with status 3.")
+    ] = None,
+    evidence: Annotated[
+        bool | None, typer.Option("--evidence/--no-evidence", help="Passages behind each score.")
+    ] = None,
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+) -> None:
+    """Predict files of any length and number. Killed? Run the same command again: it continues.
+
+    Example: longdoc predict --model runs/mine --input letters/ --output out
+    """
+    with faults_as_exit_status():
+        from longdoc.config import dump_resolved
+        from longdoc.files import write_text
+        from longdoc.jobs.runner import run_job
+
+        resolved = load(config, overrides)
+        given = {"engine": engine, "workers": workers, "max_failures": max_failures, "evidence": evidence}
+        job = resolved.job.model_validate(
+            resolved.job.model_dump() | {key: value for key, value in given.items() if value is not None}
+        )
+        resolved = resolved.model_copy(update={"job": job})
+        opener = partial(open_predictor, model, resolved.prediction, job.evidence)
+        with show_progress("predict") as tell:
+            report = run_job([*inputs, *(more or [])], output, opener, resolved.read, job, progress=tell)
+        write_text(output / ".work" / "config.resolved.yaml", dump_resolved(resolved))
+        closing_line(
+            f"{report.documents} documents, {report.failed} failed; {report.written_parts} parts written, "
+            f"{report.reused_parts} found done; results in {output}"
+        )
+        raise typer.Exit(report.exit_status)
+
+
+class _WithEvidence:
+    """A predictor that explains every answer; twice the work for each document."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self.pipeline = pipeline
+        self.fingerprint = pipeline.fingerprint + "+evidence"
+        self.stream = pipeline.stream_with_evidence
+
+
+def open_predictor(model: Path, prediction: PredictionConfig, evidence: bool) -> Pipeline | _WithEvidence:
+    """Load the model in the process that will use it."""
+    from longdoc.pipeline import Pipeline
+
+    pipeline = Pipeline.load(model, prediction)
+    return _WithEvidence(pipeline) if evidence else pipeline
