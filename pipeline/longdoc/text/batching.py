@@ -1,0 +1,211 @@
+"""From the chunks of many documents to batches for the encoder.
+
+Two modes. Deterministic: a batch's shape depends on nothing but the lengths of the chunks in it, which fall into few
+fixed shapes, so the numbers of a chunk are the same bits whatever stands beside it. Free: chunks of equal length side
+by side with as little padding as possible; numbers then agree to rounding only.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from pydantic import Field
+
+from longdoc.errors import UsageError
+from longdoc.schema import Config
+from longdoc.types import Chunk, ChunkBatch, Span
+
+__all__ = ["BatchingConfig", "PlannedBatch", "buckets", "collate", "plan_batches"]
+
+SMALLEST_BUCKET = 32
+"""Shorter chunks are padded to this length."""
+
+BATCH_TOKENS = 512
+"""Tokens of a deterministic batch, or one row where a chunk is longer. Few, since a batch that is not full is filled
+up with rows whose output is thrown away."""
+
+
+class BatchingConfig(Config):
+    """How chunks are put side by side."""
+
+    tokens: int = Field(default=2048, ge=1)
+    """Tokens of a batch, padding included, in the free mode; a longer chunk is a batch of its own."""
+    read_ahead: int = Field(default=65536, ge=1)
+    """Tokens that are looked ahead for chunks of like length."""
+    deterministic: bool = True
+    """Fixed shapes, so that results are bit-identical whatever stands beside a chunk."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PlannedBatch:
+    """Chunks to be encoded together.
+
+    Attributes:
+        chunks: at most `rows` of them.
+        owners: for each chunk the caller's key of its document.
+        rows, length: shape of the batch; rows without a chunk are filler.
+    """
+
+    chunks: tuple[Chunk, ...]
+    owners: tuple[int, ...]
+    rows: int
+    length: int
+
+    def __repr__(self) -> str:
+        return f"PlannedBatch(chunks={len(self.chunks)}, rows={self.rows}, length={self.length})"
+
+
+_Pair = tuple[int, Chunk]
+
+
+def buckets(size: int) -> list[int]:
+    """The lengths of deterministic batches for chunks of up to `size` tokens, longest first: each half of the last."""
+    found = [size]
+    while found[-1] // 2 >= SMALLEST_BUCKET:
+        found.append(found[-1] // 2)
+    return found
+
+
+def plan_batches(pairs: Iterable[_Pair], size: int, settings: BatchingConfig) -> Iterator[PlannedBatch]:
+    """Batches of chunks, each chunk in exactly one.
+
+    Chunks are read until there are `read_ahead` tokens, all of them are put into batches, and only then are further
+    ones read: memory is bounded and documents finish.
+
+    Args:
+        pairs: the caller's key of a document, and a chunk of it.
+        size: tokens that a chunk may have.
+        settings: the mode and its numbers.
+
+    Raises:
+        UsageError: a chunk has more than `size` tokens.
+    """
+    arrange = _fixed_shapes if settings.deterministic else _by_length
+    for ahead in _read_ahead(pairs, size, settings.read_ahead):
+        yield from arrange(ahead, size, settings.tokens)
+
+
+def _read_ahead(pairs: Iterable[_Pair], size: int, tokens: int) -> Iterator[list[_Pair]]:
+    held: list[_Pair] = []
+    total = 0
+    for owner, chunk in pairs:
+        if len(chunk) > size:
+            raise UsageError(
+                f"`size` must be at least the length of every chunk, but is {size} for one of {len(chunk)}."
+            )
+        held.append((owner, chunk))
+        total += len(chunk)
+        if total >= tokens:
+            yield held
+            held, total = [], 0
+    if held:
+        yield held
+
+
+def _fixed_shapes(pairs: list[_Pair], size: int, tokens: int) -> Iterator[PlannedBatch]:
+    lengths = buckets(size)
+    # Chunks that fill their row stand apart: without padding there is no mask, and another kernel may run.
+    alike: defaultdict[tuple[int, bool], list[_Pair]] = defaultdict(list)
+    for owner, chunk in pairs:
+        length = min(bucket for bucket in lengths if bucket >= len(chunk))
+        alike[length, len(chunk) == length].append((owner, chunk))
+    for (length, _), members in sorted(alike.items(), key=lambda item: item[0], reverse=True):
+        rows = max(1, max(size, BATCH_TOKENS) // length)
+        for first in range(0, len(members), rows):
+            yield _planned(members[first : first + rows], rows, length)
+
+
+def _by_length(pairs: list[_Pair], size: int, tokens: int) -> Iterator[PlannedBatch]:
+    longest_first = sorted(pairs, key=lambda pair: -len(pair[1]))
+    first = 0
+    while first < len(longest_first):
+        length = len(longest_first[first][1])
+        members = longest_first[first : first + max(1, tokens // length)]
+        yield _planned(members, len(members), length)
+        first += len(members)
+
+
+def _planned(pairs: Sequence[_Pair], rows: int, length: int) -> PlannedBatch:
+    owners, chunks = zip(*pairs, strict=True)
+    return PlannedBatch(chunks, owners, rows, length)
+
+
+def collate(
+    chunks: Sequence[Chunk],
+    owners: Sequence[int],
+    documents: int,
+    pad_id: int,
+    rows: int | None = None,
+    length: int | None = None,
+) -> ChunkBatch:
+    """The tensors of a batch.
+
+    Args:
+        chunks: one row each, n of them.
+        owners: for each chunk which document of the batch it belongs to, in [0, documents).
+        documents: number of documents B.
+        pad_id: the id behind the end of a chunk, and in filler rows.
+        rows: N; rows past n are filler: read by the encoder like a chunk without padding, but outside body and core,
+            with weight 0 and owner 0. None = n.
+        length: L; None = that of the longest chunk.
+
+    Raises:
+        UsageError: the chunks do not fit into (rows, length), or an owner is out of its bounds.
+    """
+    import torch  # two seconds; planning and counting do without it
+
+    lengths = [len(chunk) for chunk in chunks]
+    rows = len(chunks) if rows is None else rows
+    length = max(lengths, default=0) if length is None else length
+    _check_shape(lengths, owners, documents, rows, length)
+    token_ids = np.full((rows, length), pad_id, dtype=np.int64)
+    for row, chunk in enumerate(chunks):
+        token_ids[row, : len(chunk)] = chunk.token_ids
+    cores = [chunk.core.end - chunk.core.start for chunk in chunks]
+    padded = any(chunk_length < length for chunk_length in lengths)
+    return ChunkBatch(
+        token_ids=torch.from_numpy(token_ids),
+        valid=torch.from_numpy(_ranges([(0, n) for n in lengths], rows, length, filler=length)) if padded else None,
+        body=torch.from_numpy(_ranges([_in_row(chunk, chunk.span) for chunk in chunks], rows, length)),
+        core=torch.from_numpy(_ranges([_in_row(chunk, chunk.core) for chunk in chunks], rows, length)),
+        owner=torch.from_numpy(_filled(owners, rows, np.int64)),
+        weights=torch.from_numpy(_filled(cores, rows, np.float32)),
+        documents=documents,
+        chunks=tuple(chunks),
+    )
+
+
+def _in_row(chunk: Chunk, tokens: Span) -> tuple[int, int]:
+    """Columns of a row in which a range of the document's tokens stands."""
+    shift = chunk.lead - chunk.span.start
+    return tokens.start + shift, tokens.end + shift
+
+
+def _ranges(bounds: Sequence[tuple[int, int]], rows: int, length: int, filler: int = 0) -> NDArray[np.bool_]:
+    """(rows, length), True within the bounds of a row, and in the first `filler` columns of rows without any."""
+    edges = np.array([*bounds, *[(0, filler)] * (rows - len(bounds))], dtype=np.int64).reshape(rows, 2)
+    columns = np.arange(length)
+    return (columns >= edges[:, :1]) & (columns < edges[:, 1:])
+
+
+def _filled(values: Sequence[int], rows: int, dtype: DTypeLike) -> NDArray[Any]:
+    return np.array([*values, *[0] * (rows - len(values))], dtype=dtype)
+
+
+def _check_shape(lengths: Sequence[int], owners: Sequence[int], documents: int, rows: int, length: int) -> None:
+    longest = max(lengths, default=0)
+    if rows < max(1, len(lengths)):
+        raise UsageError(f"`rows` must be at least 1 and the number of chunks ({len(lengths)}), but is {rows} instead.")
+    if length < max(1, longest):
+        raise UsageError(
+            f"`length` must be at least 1 and that of the longest chunk ({longest}), but is {length} instead."
+        )
+    if len(owners) != len(lengths):
+        raise UsageError(f"`owners` must have one entry a chunk ({len(lengths)}), but has {len(owners)} instead.")
+    if outside := [owner for owner in owners if not 0 <= owner < documents]:
+        raise UsageError(f"`owners` must be in [0, {documents}), but one is {outside[0]} instead.")

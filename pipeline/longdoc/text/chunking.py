@@ -1,0 +1,215 @@
+"""From a document to the chunks that the encoder sees.
+
+A chunk of `size` tokens has room for a `body` of document tokens between the special ones. Neighbouring bodies share
+`overlap` tokens. Each token is answered for by one chunk alone, the one whose `core` it lies in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import model_validator
+
+from longdoc.errors import DocumentError
+from longdoc.schema import Config
+from longdoc.text.planning import KEPT, Keep, chunk_body, count_chunks, plan_chunks, plan_cores, spans, with_cores
+from longdoc.text.tokenizing import PIECE_CHARACTERS, DocumentTokenizer, IdSegment
+from longdoc.types import Chunk, Document, DocumentFailure, Span, TokenizedDocument, short_digest
+
+__all__ = [
+    "Chunker",
+    "ChunkingConfig",
+    "Keep",
+    "PreparedDocument",
+    "chunk_body",
+    "plan_chunks",
+    "plan_cores",
+    "prepare",
+    "prepare_many",
+]
+
+LAZY_ABOVE = 1_000_000
+"""Characters of a text above which its chunks are made one by one in a second pass."""
+
+
+class ChunkingConfig(Config):
+    """How documents become chunks."""
+
+    size: int = 512
+    """Tokens of a chunk, special tokens included."""
+    overlap: int = 128
+    """Document tokens that neighbouring chunks share."""
+    keep: Keep = "all"
+    """Which chunks are read: `all`, only the `head`, or `head_tail` (the first and the last)."""
+
+    @model_validator(mode="after")
+    def _check(self) -> ChunkingConfig:
+        chunk_body(self.size, 2, self.overlap)  # two special tokens, as nearly every encoder has; `build` knows better
+        return self
+
+    def build(self, tokenizer: DocumentTokenizer) -> Chunker:
+        """The chunker for this tokenizer. Raises UsageError where its special tokens leave too little room."""
+        return Chunker(self.size, self.overlap, tokenizer.lead, tokenizer.trail, self.keep)
+
+
+class Chunker:
+    """Cuts token ids into chunks with special tokens around them.
+
+    Args:
+        size: tokens of a chunk, special tokens included.
+        overlap: document tokens that neighbouring chunks share.
+        lead, trail: ids of the special tokens before and after the body.
+        keep: which chunks are read.
+
+    Attributes:
+        body: document tokens of a chunk.
+
+    Raises:
+        UsageError: the sizes do not fit together.
+    """
+
+    def __init__(self, size: int, overlap: int, lead: Sequence[int], trail: Sequence[int], keep: Keep = "all") -> None:
+        self.body = chunk_body(size, len(lead) + len(trail), overlap)
+        self.size, self.overlap, self.keep = size, overlap, keep
+        self._lead = np.array(lead, dtype=np.int32)
+        self._trail = np.array(trail, dtype=np.int32)
+
+    def count(self, n_tokens: int) -> int:
+        """Chunks that a document of so many tokens has, whether they are kept or not."""
+        return count_chunks(n_tokens, self.body, self.overlap)
+
+    def kept(self, n_tokens: int) -> int:
+        """Chunks of it that are read."""
+        return len(KEPT[self.keep](self.count(n_tokens)))
+
+    def tokens_read(self, n_tokens: int) -> int:
+        """Distinct tokens in the chunks that are read."""
+        return sum(core.end - core.start for _, core in self._plan(n_tokens))
+
+    def chunks(self, tokenized: TokenizedDocument) -> list[Chunk]:
+        """The chunks of a document that are read, in text order."""
+        return list(self.stream(tokenized.id, len(tokenized), [tokenized.token_ids]))
+
+    def stream(self, doc_id: str, n_tokens: int, blocks: Iterable[NDArray[np.int32]]) -> Iterator[Chunk]:
+        """The same from ids that come block by block, holding no more than one block and one chunk.
+
+        Args:
+            doc_id: id of the document.
+            n_tokens: number of all ids.
+            blocks: int32[n] each; read only as far as needed.
+        """
+        total = self.kept(n_tokens)
+        source = iter(blocks)
+        held, first = np.empty(0, dtype=np.int32), 0  # `held` starts with token number `first`
+        for ordinal, (span, core) in enumerate(self._plan(n_tokens)):
+            while first + len(held) < span.end:
+                if span.start > first:
+                    drop = min(span.start - first, len(held))
+                    held, first = held[drop:], first + drop
+                held = np.concatenate([held, next(source)])
+            body = held[span.start - first : span.end - first]
+            ids = np.concatenate([self._lead, body, self._trail])
+            yield Chunk(doc_id, ordinal, total, span, core, ids, len(self._lead))
+
+    def _plan(self, n_tokens: int) -> Iterator[tuple[Span, Span]]:
+        return with_cores(spans(n_tokens, self.body, self.overlap, self.keep))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PreparedDocument:
+    """What is known of a document before the encoder sees it, and its chunks.
+
+    Attributes:
+        id: the document's.
+        n_tokens: all its tokens.
+        n_chunks: chunks that are made of it and kept.
+        tokens_read: distinct tokens in those.
+        unknown_share: share of its characters under unknown tokens.
+        characters: length of the text in code points.
+        chunks: in text order; may be iterated once.
+    """
+
+    id: str
+    n_tokens: int
+    n_chunks: int
+    tokens_read: int
+    unknown_share: float
+    characters: int
+    chunks: Iterable[Chunk]
+
+    def __repr__(self) -> str:
+        return f"PreparedDocument(id=#{short_digest(self.id)}, tokens={self.n_tokens}, chunks={self.n_chunks})"
+
+
+def prepare(
+    document: Document, tokenizer: DocumentTokenizer, chunker: Chunker, lazy_above: int = LAZY_ABOVE
+) -> PreparedDocument:
+    """Tokenize and cut one document.
+
+    A text of more than `lazy_above` characters is read twice: once to count its tokens, once to make its chunks while
+    they are iterated. Memory then holds a few pieces of the text and never all of its tokens.
+
+    Raises:
+        DocumentError: `empty`, where the text has no tokens; `too_large` and `unreadable` as in
+            `DocumentTokenizer.segments`.
+    """
+    if len(document.text) <= lazy_above:
+        return _from_segments(document, list(tokenizer.id_segments(document.text)), chunker)
+    n_tokens = unknown = 0
+    for segment in tokenizer.id_segments(document.text):
+        n_tokens += len(segment.token_ids)
+        unknown += segment.unknown_characters
+    blocks = (segment.token_ids for segment in tokenizer.id_segments(document.text))
+    return _prepared(document, n_tokens, unknown, chunker, chunker.stream(document.id, n_tokens, blocks))
+
+
+def prepare_many(
+    documents: Sequence[Document], tokenizer: DocumentTokenizer, chunker: Chunker
+) -> list[PreparedDocument | DocumentFailure]:
+    """As `prepare` for each document, the short ones side by side on all cores, and failures in their places."""
+    short = [place for place, document in enumerate(documents) if len(document.text) <= PIECE_CHARACTERS]
+    try:
+        segments = dict(zip(short, tokenizer.ids_of_many([documents[place].text for place in short]), strict=True))
+    except DocumentError:
+        segments = {}  # one of them fails: each is tried alone
+    found: list[PreparedDocument | DocumentFailure] = []
+    for place, document in enumerate(documents):
+        try:
+            known = place in segments
+            found.append(
+                _from_segments(document, [segments[place]], chunker) if known else prepare(document, tokenizer, chunker)
+            )
+        except DocumentError as error:
+            found.append(DocumentFailure(document.id, error.reason, error.stage, type(error).__name__, str(error)))
+    return found
+
+
+def _from_segments(document: Document, segments: Sequence[IdSegment], chunker: Chunker) -> PreparedDocument:
+    n_tokens = sum(len(segment.token_ids) for segment in segments)
+    unknown = sum(segment.unknown_characters for segment in segments)
+    chunks = chunker.stream(document.id, n_tokens, [segment.token_ids for segment in segments])
+    return _prepared(document, n_tokens, unknown, chunker, list(chunks))
+
+
+def _prepared(
+    document: Document, n_tokens: int, unknown: int, chunker: Chunker, chunks: Iterable[Chunk]
+) -> PreparedDocument:
+    if not n_tokens:
+        raise DocumentError(
+            "empty",
+            f"The text must have at least one token, but its {len(document.text)} characters have none. "
+            f"Leave the document out, or look at how it was read.",
+            stage="tokenize",
+        )
+    return PreparedDocument(
+        id=document.id,
+        n_tokens=n_tokens,
+        n_chunks=chunker.kept(n_tokens),
+        tokens_read=chunker.tokens_read(n_tokens),
+        unknown_share=unknown / len(document.text),
+        characters=len(document.text),
+        chunks=chunks,
+    )

@@ -1,0 +1,327 @@
+"""From a text to its token ids and where each token stands: once, whole, never truncated.
+
+The only file that imports `tokenizers`. A `DocumentTokenizer` works on a private copy of the tokenizer it is given,
+whose truncation and padding are off for good, so threads may share it and its fingerprint never changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Encoding, Tokenizer
+
+from longdoc.errors import CheckpointError, DocumentError
+from longdoc.text.cutting import cut
+from longdoc.text.offsets import covered_characters, repair_offsets
+from longdoc.text.probing import find_cut_pattern, find_glued_separators, split_specials
+from longdoc.types import Document, TokenizedDocument
+
+__all__ = ["DocumentTokenizer", "IdSegment", "TokenSegment"]
+
+PIECE_CHARACTERS = 1 << 16
+"""A longer text is cut into pieces of about this many characters: long calls are slow and hold 80 to 550 bytes a
+character, so memory stays flat and the pieces of one text can use all cores."""
+
+BATCH_CHARACTERS = 1 << 18
+"""Characters that are encoded side by side in one call."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_UNLIMITED = 10**9  # transformers writes 1e30 for "no limit"
+_FILES = ("vocab.txt", "vocab.json", "merges.txt", "spiece.model", "spm.model", "sentencepiece.bpe.model")
+_CONTROL_TOKENS = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token", "bos_token", "eos_token")
+
+
+class TokenSegment(NamedTuple):
+    """Some consecutive tokens of a text: int32[n], int32[n, 2] code points of the whole text, and how many
+    characters lie under unknown tokens."""
+
+    token_ids: NDArray[np.int32]
+    offsets: NDArray[np.int32]
+    unknown_characters: int
+
+
+class IdSegment(NamedTuple):
+    """A `TokenSegment` without offsets, which cost a third of the time: int32[n] and the characters not known."""
+
+    token_ids: NDArray[np.int32]
+    unknown_characters: int
+
+
+class DocumentTokenizer:
+    """A tokenizer of the `tokenizers` library, as this package uses it. Threads may share one; copies are cheap to send
+    to other processes.
+
+    Literal control tokens in a text (`[SEP]`, `</s>`) are ordinary text. The text is never changed, but the tokenizer
+    is shown a space where it would otherwise glue two words by deleting the character between them (form feed and its
+    kin), and U+FFFD for a lone surrogate: one character for one, so offsets stay true.
+
+    Args:
+        serialised: the content of a `tokenizer.json`.
+        settings: names of the control tokens (`pad_token` ...) and `model_max_length`, as in `tokenizer_config.json`.
+        files: further files to be written by `save`, such as `vocab.txt`.
+
+    Attributes:
+        lead, trail: ids of the special tokens around a text, as the tokenizer itself puts them; `specials` counts them.
+        pad_id: id for padding; where the tokenizer names none, another special one (padding is never read).
+        unknown_id: id that stands for what the tokenizer does not know, or None.
+        vocab_size: the largest id + 1.
+        model_max_length: tokens that the model was made for, specials included, or None where nothing is said.
+        segmented: whether long texts can be cut without changing tokens; otherwise they are encoded whole.
+        fingerprint: sha256 of the serialised tokenizer.
+
+    Raises:
+        CheckpointError: `serialised` cannot be read.
+    """
+
+    def __init__(
+        self, serialised: str, settings: Mapping[str, Any] | None = None, files: Mapping[str, bytes] | None = None
+    ) -> None:
+        self._settings = dict(settings or {})
+        self._files = dict(files or {})
+        names = {_content(self._settings.get(name)) for name in _CONTROL_TOKENS}
+        try:
+            state = json.loads(serialised)
+            padding, state["padding"], state["truncation"] = state.get("padding"), None, None
+            for token in state.get("added_tokens", ()):
+                token["special"] = token["special"] or token["content"] in names
+            self._tokenizer: Tokenizer = Tokenizer.from_str(json.dumps(state))
+            self._serialised: str = self._tokenizer.to_str()
+            # Trimmed offsets depend on where a piece begins; ours are trimmed afterwards, alike for all tokenizers.
+            if _switch_off_trimming(state.get("post_processor")):
+                self._tokenizer = Tokenizer.from_str(json.dumps(state))
+        except Exception as error:
+            raise CheckpointError(
+                f"`tokenizer.json` must hold a tokenizer that the `tokenizers` library opens, but does not "
+                f"({type(error).__name__}). Make it with `AutoTokenizer.from_pretrained(...).save_pretrained(...)`."
+            ) from None
+        self._tokenizer.encode_special_tokens = True
+        self.fingerprint = hashlib.sha256(self._serialised.encode()).hexdigest()
+        self.vocab_size: int = max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1) + 1
+        self.lead, self.trail = self._find_specials()
+        self.specials = len(self.lead) + len(self.trail)
+        model = state["model"]
+        unknown = model.get("unk_id") if "unk_id" in model else self._id_of(model.get("unk_token"))
+        self.unknown_id: int | None = self._id_of(self._settings.get("unk_token")) if unknown is None else unknown
+        named = (self._id_of(self._settings.get("pad_token")), (padding or {}).get("pad_id"))
+        stand_ins = (*named, *self.trail[-1:], *self.lead[:1], self.unknown_id, 0)
+        self.pad_id: int = next(candidate for candidate in stand_ins if candidate is not None)
+        limit = self._settings.get("model_max_length")
+        self.model_max_length = int(limit) if limit and limit < _UNLIMITED else None
+        self._seen_as_space = ""
+        self._seen_as_space = find_glued_separators(self._probe, self.unknown_id)
+        self._cut_pattern = find_cut_pattern(self._probe, self._probe_ids)
+        self.segmented = self._cut_pattern is not None
+
+    @classmethod
+    def from_folder(cls, folder: Path) -> DocumentTokenizer:
+        """The tokenizer of a model folder: `tokenizer.json`, with `tokenizer_config.json`, `special_tokens_map.json`
+        and `config.json` for the names of control tokens and the limit, where they are present.
+
+        Raises:
+            CheckpointError: there is no `tokenizer.json`, or one of the files cannot be read.
+        """
+        folder = Path(folder)
+        if not (folder / "tokenizer.json").is_file():
+            raise CheckpointError(
+                f"`{folder}` must hold a `tokenizer.json`, but does not. Make one with "
+                f"`AutoTokenizer.from_pretrained(...).save_pretrained(...)`."
+            )
+        config = _read_json(folder / "config.json")
+        settings = {"model_max_length": config.get("max_position_embeddings")}
+        for name in ("special_tokens_map.json", "tokenizer_config.json"):
+            settings |= {key: value for key, value in _read_json(folder / name).items() if value is not None}
+        files = {name: (folder / name).read_bytes() for name in _FILES if (folder / name).is_file()}
+        return cls((folder / "tokenizer.json").read_text(encoding="utf-8"), settings, files)
+
+    def __reduce__(self) -> tuple[type[DocumentTokenizer], tuple[str, dict[str, Any], dict[str, bytes]]]:
+        return DocumentTokenizer, (self._serialised, self._settings, self._files)
+
+    def __repr__(self) -> str:
+        return f"DocumentTokenizer(vocab_size={self.vocab_size}, fingerprint={self.fingerprint[:12]})"
+
+    def save(self, folder: Path) -> None:
+        """Write the files from which `from_folder` and `AutoTokenizer` make this tokenizer again."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        named = {"pad_token": self.pad_id, "unk_token": self.unknown_id}
+        if len(self.lead) == len(self.trail) == 1:
+            named |= {"cls_token": self.lead[0], "sep_token": self.trail[0]}
+        tokens = {name: self._tokenizer.id_to_token(number) for name, number in named.items() if number is not None}
+        settings = {"tokenizer_class": "PreTrainedTokenizerFast", **tokens, **self._settings}
+        settings["model_max_length"] = self.model_max_length or int(1e30)
+        special = {name: settings[name] for name in _CONTROL_TOKENS if settings.get(name) is not None}
+        (folder / "tokenizer.json").write_text(self._serialised, encoding="utf-8")
+        for name, content in (("tokenizer_config.json", settings), ("special_tokens_map.json", special)):
+            (folder / name).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        for name, data in self._files.items():
+            (folder / name).write_bytes(data)
+
+    def segments(self, text: str) -> Iterator[TokenSegment]:
+        """The tokens of a text, piece by piece. Joined, they equal those of the whole text.
+
+        Time is linear in the text's length, and memory is bounded where the text has places to cut.
+
+        Raises:
+            DocumentError: `too_large`, where there is no place to cut for too long (`cutting.LARGEST_RUN`);
+                `unreadable`, where the tokenizer itself fails.
+        """
+        for batch in self._batches(text):
+            pieces = [piece for _, piece in batch]
+            for (start, piece), encoding in zip(batch, self._encode(pieces), strict=True):
+                yield self._segment(piece, encoding, start)
+
+    def id_segments(self, text: str) -> Iterator[IdSegment]:
+        """As `segments`, without offsets, in about two thirds of the time."""
+        for batch in self._batches(text):
+            pieces = [piece for _, piece in batch]
+            for piece, encoding in zip(pieces, self._encode(pieces, with_offsets=False), strict=True):
+                yield self._id_segment(piece, encoding)
+
+    def ids_of_many(self, texts: Sequence[str]) -> list[IdSegment]:
+        """Ids of several texts, each encoded whole and all side by side; meant for texts short enough for that."""
+        found = []
+        for batch in _grouped(enumerate(map(self._view, texts)), BATCH_CHARACTERS):
+            views = [view for _, view in batch]
+            for view, encoding in zip(views, self._encode(views, with_offsets=False), strict=True):
+                found.append(self._id_segment(view, encoding))
+        return found
+
+    def tokenize(self, document: Document) -> TokenizedDocument:
+        """All tokens of a document, without specials. Raises as `segments` does; an empty text has no tokens."""
+        return _joined(document, self.segments(document.text))
+
+    def tokenize_many(self, documents: Sequence[Document]) -> list[TokenizedDocument]:
+        """As `tokenize` for each document, with the short ones side by side on all cores."""
+        found: dict[int, TokenizedDocument] = {}
+        short = [place for place, document in enumerate(documents) if len(document.text) <= PIECE_CHARACTERS]
+        for batch in _grouped(((place, self._view(documents[place].text)) for place in short), BATCH_CHARACTERS):
+            encodings = self._encode([view for _, view in batch])
+            for (place, view), encoding in zip(batch, encodings, strict=True):
+                found[place] = _joined(documents[place], [self._segment(view, encoding, 0)])
+        return [found[place] if place in found else self.tokenize(document) for place, document in enumerate(documents)]
+
+    def _batches(self, text: str) -> Iterator[list[tuple[int, str]]]:
+        pieces = cut(text, self._cut_pattern, PIECE_CHARACTERS)
+        return _grouped(((start, self._view(text[start:end])) for start, end in pieces), BATCH_CHARACTERS)
+
+    def _view(self, text: str) -> str:
+        for separator in self._seen_as_space:
+            if separator in text:
+                text = text.replace(separator, " ")
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            text = _SURROGATE.sub("\ufffd", text)
+        return text
+
+    def _encode(self, views: list[str], with_offsets: bool = True) -> list[Encoding]:
+        encode = self._tokenizer.encode_batch if with_offsets else self._tokenizer.encode_batch_fast
+        try:
+            encodings: list[Encoding] = encode(views, add_special_tokens=False)
+        except Exception as error:  # its message may quote the text
+            raise DocumentError(
+                "unreadable",
+                f"The tokenizer must know the text or have an unknown token, but failed with {type(error).__name__}.",
+                stage="tokenize",
+            ) from None
+        return encodings
+
+    def _segment(self, view: str, encoding: Encoding, start: int) -> TokenSegment:
+        ids = _ids(encoding)
+        flat = np.fromiter(chain.from_iterable(encoding.offsets), dtype=np.int32, count=2 * len(ids))
+        offsets = repair_offsets(flat.reshape(-1, 2), view)
+        unknown = 0 if self.unknown_id is None else covered_characters(offsets[ids == self.unknown_id])
+        return TokenSegment(ids, offsets + np.int32(start), unknown)
+
+    def _id_segment(self, view: str, encoding: Encoding) -> IdSegment:
+        ids = _ids(encoding)
+        if self.unknown_id is None or not (ids == self.unknown_id).any():
+            return IdSegment(ids, 0)
+        # How much text lies under unknown tokens takes offsets; most texts have none and do without.
+        return IdSegment(ids, self._segment(view, self._encode([view])[0], 0).unknown_characters)
+
+    def _id_of(self, token: Any) -> int | None:
+        content = _content(token)
+        return None if content is None else self._tokenizer.token_to_id(content)
+
+    def _find_specials(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        for word in ("a", "0", ".", "e"):
+            full, body = (self._tokenizer.encode(word, add_special_tokens=special).ids for special in (True, False))
+            if (found := split_specials(full, body)) is not None:
+                return found
+        raise CheckpointError(
+            "`tokenizer.json` must put its special tokens before and after the text, but does something else. "
+            "Only tokenizers of encoder models can be used."
+        )
+
+    def _probe(self, texts: Sequence[str]) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+        views = [self._view(text) for text in texts]
+        parts = [self._segment(view, encoding, 0) for view, encoding in zip(views, self._encode(views), strict=True)]
+        return [(part.token_ids, part.offsets) for part in parts]
+
+    def _probe_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        return [encoding.ids for encoding in self._encode([self._view(text) for text in texts], with_offsets=False)]
+
+
+def _content(token: Any) -> str | None:
+    """The text of a token that a configuration gives as a string or as `{"content": ...}`."""
+    content = token.get("content") if isinstance(token, Mapping) else token
+    return content if isinstance(content, str) else None
+
+
+def _switch_off_trimming(post_processor: dict[str, Any] | None) -> bool:
+    """Changes the serialised `post_processor` so that offsets are not trimmed; whether there was anything to change."""
+    parts = [post_processor, *post_processor.get("processors", ())] if post_processor else []
+    trimming = [part for part in parts if part.get("trim_offsets")]
+    for part in trimming:
+        part["trim_offsets"] = False
+    return bool(trimming)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        content = None
+    if not isinstance(content, dict):
+        raise CheckpointError(f"`{path.name}` must hold a JSON object, but does not. Fetch the model folder again.")
+    return content
+
+
+def _ids(encoding: Encoding) -> NDArray[np.int32]:
+    return np.fromiter(encoding.ids, dtype=np.int32, count=len(encoding))
+
+
+def _concatenated(segments: Sequence[TokenSegment]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    return np.concatenate([part.token_ids for part in segments]), np.concatenate([part.offsets for part in segments])
+
+
+def _joined(document: Document, segments: Iterable[TokenSegment]) -> TokenizedDocument:
+    parts = list(segments)
+    ids, offsets = _concatenated(parts)
+    unknown = sum(part.unknown_characters for part in parts)
+    return TokenizedDocument(document.id, ids, offsets, len(document.text), unknown)
+
+
+def _grouped(texts: Iterable[tuple[int, str]], characters: int) -> Iterator[list[tuple[int, str]]]:
+    """Consecutive texts in groups of about so many characters, none empty."""
+    group: list[tuple[int, str]] = []
+    total = 0
+    for key, text in texts:
+        group.append((key, text))
+        total += len(text)
+        if total >= characters:
+            yield group
+            group, total = [], 0
+    if group:
+        yield group
