@@ -1,0 +1,150 @@
+"""Find the document that kills: run a part one document at a time in a worker, and outlive the worker."""
+
+from __future__ import annotations
+
+import logging
+
+from longdoc.errors import JobError
+from longdoc.jobs.attempts import DocumentAttempts
+from longdoc.jobs.engines.base import JobWork, check_fingerprint
+from longdoc.jobs.engines.worker import WorkerProcess, raise_reported
+from longdoc.jobs.job_plan import PartPlan
+from longdoc.jobs.parts import PartOutcome, write_part
+from longdoc.jobs.work import part_documents, run_part
+from longdoc.types import DocumentFailure, DocumentResult
+
+__all__ = ["isolate"]
+
+_log = logging.getLogger(__name__)
+_DEATHS_WHILE_LOADING = 3
+_GIVEN_UP_IN_A_ROW = 16
+
+
+def isolate(work: JobWork, part: PartPlan) -> PartOutcome | None:
+    """Answer a part document by document; None when the job was asked to stop before its end.
+
+    A document that kills its worker `max_attempts` times becomes a failure `worker_died`, with the signal as its
+    `error`. All other documents are answered as ever.
+
+    Raises:
+        JobError: worker after worker dies, whatever the document: the machine is at fault.
+    """
+    with _Solitary(work, part) as solitary:
+        ids = [document.id for document in part_documents(work.plan, part)]
+        results: list[DocumentResult] = []
+        given_up_in_a_row = 0
+        for ordinal, identity in enumerate(ids):
+            result: DocumentResult | None = None
+            while result is None:
+                if work.stopping():
+                    work.attempts.settle()
+                    return None
+                given_up = work.attempts.given_up(part.number, ordinal, work.job.max_attempts)
+                if given_up is not None:
+                    result = _worker_died(identity, given_up)
+                elif not solitary.can_start:
+                    return _in_line(work, part)
+                else:
+                    result = solitary.answer(ordinal)
+            given_up_in_a_row = given_up_in_a_row + 1 if given_up is not None else 0
+            if given_up_in_a_row >= _GIVEN_UP_IN_A_ROW:
+                raise JobError(
+                    f"{given_up_in_a_row} documents in a row of {work.plan.part_name(part)} killed their worker, each "
+                    f"{work.job.max_attempts} times. The machine rather than the documents is at fault: look for "
+                    "memory. The same command goes on from here."
+                )
+            results.append(result)
+            work.on_document(not result.ok)
+        outcome = write_part(work.output, work.plan, part, results)
+    work.attempts.finish(part.number)
+    return outcome
+
+
+def _worker_died(identity: str, attempts: DocumentAttempts) -> DocumentFailure:
+    return DocumentFailure(identity, "worker_died", "predict", attempts.cause)
+
+
+def _in_line(work: JobWork, part: PartPlan) -> PartOutcome:
+    """No worker can be started (the program's main module cannot be imported): run the part without a guard."""
+    if work.job.workers > 1:
+        raise JobError(
+            f"{_DEATHS_WHILE_LOADING} workers in a row died while they loaded the model. Look for memory; a script "
+            "that starts a job needs `if __name__ == '__main__':`."
+        )
+    _log.warning("%s is run without a guard: no worker process can be started", work.plan.part_name(part))
+    predictor = work.predictor.get()
+    check_fingerprint(predictor, work.plan)
+    outcome = run_part(predictor, work.plan, part, work.output, work.on_document)
+    work.attempts.finish(part.number)
+    return outcome
+
+
+class _Solitary:
+    """One worker after another, for one document after another."""
+
+    def __init__(self, work: JobWork, part: PartPlan) -> None:
+        self._work, self._part = work, part
+        self._worker: WorkerProcess | None = None
+        self._failed_starts = 0
+
+    def __enter__(self) -> _Solitary:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._worker is not None:
+            self._worker.close()
+
+    @property
+    def can_start(self) -> bool:
+        return self._failed_starts < _DEATHS_WHILE_LOADING
+
+    def answer(self, ordinal: int) -> DocumentResult | None:
+        """The answer for a document, or None when the worker died, before or during it."""
+        worker = self._ready_worker()
+        if worker is None:
+            return None
+        number, attempts = self._part.number, self._work.attempts
+        attempts.start_document(number, ordinal)
+        worker.ask("alone", number, ordinal)
+        try:
+            result: DocumentResult = self._next(worker)[0]
+        except EOFError:
+            cause = self._bury(worker)
+            attempts.died(number, ordinal, cause)
+            _log.warning("document %d of %s, run alone, killed its worker: %s", ordinal, self._name, cause)
+            return None
+        attempts.survived(number, ordinal)
+        return result
+
+    @property
+    def _name(self) -> str:
+        return self._work.plan.part_name(self._part)
+
+    def _ready_worker(self) -> WorkerProcess | None:
+        if self._worker is None:
+            self._worker = WorkerProcess(self._work.predictor.load, self._work.plan, self._work.output)
+            try:
+                self._next(self._worker)
+            except EOFError:
+                self._failed_starts += 1
+                cause = self._bury(self._worker)
+                _log.warning("a worker died of %s while it loaded the model", cause)
+                return None
+            self._failed_starts = 0
+        return self._worker
+
+    def _next(self, worker: WorkerProcess) -> tuple[DocumentResult, ...]:
+        """Wait for the worker's next message."""
+        while True:
+            message = worker.receive()
+            if message is not None:
+                kind, *content = message
+                if kind == "error":
+                    raise_reported(*content)
+                return tuple(content)
+
+    def _bury(self, worker: WorkerProcess) -> str:
+        cause = worker.cause_of_death()
+        worker.close()
+        self._worker = None
+        return cause

@@ -1,0 +1,153 @@
+"""All results of a job as one file for people and spreadsheets, in input order, whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from longdoc.errors import JobError, UsageError
+from longdoc.jobs.job_plan import JobPlan
+from longdoc.jobs.manifest import read_manifest
+from longdoc.jobs.parts import check_and_read_part
+from longdoc.jobs.rows import PARQUET_SCHEMA
+from longdoc.jobs.storage import MANIFEST_NAME, cannot_write, sync_folder
+
+__all__ = ["export_job"]
+
+
+class _Writer(Protocol):
+    def __init__(self, stream: IO[bytes]) -> None: ...
+    def add(self, table: pa.Table) -> None: ...
+    def finish(self) -> None: ...
+
+
+def export_job(output: str | Path, file: str | Path) -> int:
+    """Write the rows of a complete job to `file`; the suffix says how. Returns the number of rows.
+
+    Every part is checked against the manifest on the way. An existing `file` is replaced once the new one is durable.
+
+    Raises:
+        UsageError: a suffix other than .jsonl, .csv and .parquet, or a name that readers would take for a part.
+        JobError: the job is not complete, or a part is damaged.
+        CannotWriteError: `file` cannot be written.
+    """
+    output, file = Path(output), Path(file)
+    writer_class = _WRITERS.get(file.suffix.lower())
+    if writer_class is None:
+        raise UsageError(f"`file` must end in {', '.join(_WRITERS)}, but is {file.name} instead.")
+    if file.name.startswith(("part-", "_")) and file.resolve().parent == output.resolve():
+        raise UsageError(f"`file` must not look like one of the job's own files, but is {file.name}. Rename it.")
+    temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
+    try:
+        try:
+            with temporary.open("wb") as stream:
+                rows = _write(writer_class(stream), _tables(output))
+                stream.flush()
+                os.fsync(stream.fileno())
+            temporary.replace(file)
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink()
+            raise
+        sync_folder(file.parent)
+    except OSError as error:
+        raise cannot_write(file, error) from None
+    return rows
+
+
+def _write(writer: _Writer, tables: Iterator[pa.Table]) -> int:
+    rows = 0
+    try:
+        for table in tables:
+            writer.add(table)
+            rows += int(table.num_rows)
+    finally:
+        writer.finish()
+    return rows
+
+
+def _tables(output: Path) -> Iterator[pa.Table]:
+    plan, manifest = JobPlan.read_back(output), read_manifest(output)
+    if manifest is None:
+        raise JobError(f"{output} is not complete: it has no {MANIFEST_NAME}. Run the job again to go on, then export.")
+    promised = {part["name"]: part["sha256"] for part in manifest["parts"]}
+    for part in plan.parts:
+        outcome, table = check_and_read_part(output, plan, part)
+        name = plan.part_name(part)
+        if outcome.sha256 != promised.get(name):
+            raise JobError(f"{output / name} is not the file that {MANIFEST_NAME} names: its sha256 differs.")
+        yield table.replace_schema_metadata(None)
+
+
+class _JsonLines:
+    """One object a line, keys as in the contract; `chosen` only where the task has it."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def add(self, table: pa.Table) -> None:
+        for row in table.to_pylist():
+            self._stream.write(_json(_tidy(row)).encode("utf-8") + b"\n")
+
+    def finish(self) -> None:
+        pass
+
+
+class _Csv:
+    """A header and one line a document; columns that hold lists are JSON."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._write([PARQUET_SCHEMA.names])
+
+    def add(self, table: pa.Table) -> None:
+        self._write([[_cell(value) for value in _tidy(row).values()] for row in table.to_pylist()])
+
+    def finish(self) -> None:
+        pass
+
+    def _write(self, rows: list[list[Any]]) -> None:
+        text = io.StringIO(newline="")
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        self._stream.write(text.getvalue().encode("utf-8"))
+
+
+class _Parquet:
+    """The parts one after the other, a row group each."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._writer = pq.ParquetWriter(stream, PARQUET_SCHEMA, compression="zstd", write_page_checksum=True)
+
+    def add(self, table: pa.Table) -> None:
+        self._writer.write_table(table, row_group_size=table.num_rows)
+
+    def finish(self) -> None:
+        try:
+            self._writer.close()
+        finally:
+            self._writer.is_open = False  # or its destructor would try once more, on a full disk and a closed file
+
+
+_WRITERS: dict[str, type[_Writer]] = {".jsonl": _JsonLines, ".csv": _Csv, ".parquet": _Parquet}
+
+
+def _tidy(row: dict[str, Any]) -> dict[str, Any]:
+    labels = [{key: value for key, value in item.items() if value is not None} for item in row["labels"]]
+    return row | {"labels": labels}
+
+
+def _cell(value: Any) -> Any:
+    return _json(value) if isinstance(value, list) else value
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)

@@ -1,0 +1,162 @@
+"""What a job will do, written down before it does anything: which documents are in which part.
+
+A plan is a pure function of the inputs' bytes and of the settings that decide results.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from longdoc.errors import DuplicateIdError, PlanMismatchError
+from longdoc.jobs.folder import open_job_folder
+from longdoc.jobs.identity import IdDigest, IdLedger, first_repetition
+from longdoc.jobs.job_plan import JobPlan, PartPlan, PlannedSource
+from longdoc.jobs.sources import digest_of, list_sources, read_records
+from longdoc.jobs.storage import PLAN_NAME, work_folder, write_atomically
+from longdoc.readers.base import ReadConfig, Source
+from longdoc.schema import Config
+
+__all__ = ["JobConfig", "JobPlan", "PartPlan", "plan_job"]
+
+# Libraries that decide what text comes out of a file or what bytes a part has; those that decide predictions are in
+# the predictor's own fingerprint.
+_VERSIONED = ("longdoc", "pyarrow", "charset-normalizer", "lxml", "pypdfium2")
+
+
+class JobConfig(Config):
+    """How a corpus is worked through."""
+
+    documents_per_part: int = Field(default=256, ge=1, le=1_000_000)
+    """Documents in one output file; a kill costs at most the parts in work."""
+    workers: int = Field(default=1, ge=1, le=1024)
+    """Processes, each with a model of its own. Does not change the results."""
+    max_failures: int = Field(default=0, ge=0)
+    """More failed documents than this give exit status 3; the results are complete all the same."""
+    evidence: bool = False
+    """Write the passages that made each score."""
+    max_attempts: int = Field(default=3, ge=1)
+    """How often a document may kill its worker while it is run alone before it is written down as `worker_died`."""
+
+
+def plan_job(
+    inputs: Sequence[str | Path], read: ReadConfig, job: JobConfig, predictor_fingerprint: str, output: Path
+) -> JobPlan:
+    """The plan of a job: the one in `output` if it has one and nothing has changed since, else a new one, durable.
+
+    Reads every source once to digest it and, for a new plan, once more to count its documents; a third time only to
+    name the places of a repeated id. Holds 8 bytes a document.
+
+    Raises:
+        PlanMismatchError: a source or a setting differs from the plan in `output`; the message names it.
+        DuplicateIdError: two documents have one id; the message names both places.
+        DataError: nothing to read, or a source that cannot be opened.
+        JobError: `output` is not a job's folder.
+        CannotWriteError: the plan cannot be written.
+    """
+    planned = (output / PLAN_NAME).exists()
+    old = JobPlan.read_back(output) if planned else None
+    if old is None:
+        open_job_folder(output)
+    settings = _settings(read, job, predictor_fingerprint)
+    found = list_sources(inputs, read, output)
+    sources = tuple(PlannedSource(source.name, digest_of(source)) for source in found)
+    if old is not None:
+        _compare(old, settings, sources, output)
+        return JobPlan(old.settings, old.sources, old.parts, found, read)
+    plan = JobPlan(settings, sources, tuple(_cut(found, read, job.documents_per_part)), found, read)
+    write_atomically(output / PLAN_NAME, plan.to_bytes(), work_folder(output))
+    return plan
+
+
+def _settings(read: ReadConfig, job: JobConfig, predictor_fingerprint: str) -> dict[str, Any]:
+    settings = {
+        "predictor": predictor_fingerprint,
+        "job.documents_per_part": job.documents_per_part,
+        "job.evidence": job.evidence,
+    }
+    settings |= {f"read.{key}": value for key, value in _flat(read.model_dump(mode="json"))}
+    return settings | {f"version.{name}": _version(name) for name in _VERSIONED}
+
+
+def _flat(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _cut(sources: Sequence[Source], read: ReadConfig, size: int) -> Iterator[PartPlan]:
+    """One pass over all records: where each part starts, how many records it has, and that no id occurs twice."""
+    ledger = IdLedger()
+    start, digest, count, number = (0, 0), IdDigest(), 0, 0
+    for source, record in read_records(sources, read):
+        if count == 0:
+            start = (source, record.cursor)
+        digest.add(record.document.id)
+        ledger.add(record.document.id)
+        count += 1
+        if count == size:
+            yield PartPlan(number, *start, count, digest.hexdigest())
+            digest, count, number = IdDigest(), 0, number + 1
+    if count:
+        yield PartPlan(number, *start, count, digest.hexdigest())
+    repeated = first_repetition(ledger.suspects(), lambda: _places(sources, read))
+    if repeated is not None:
+        first, second = repeated
+        raise DuplicateIdError(
+            f"ids must be unique in a job, but the documents at {first} and {second} have the same id. Rename one, or "
+            "map `read.fields.id` to a field that is unique."
+        )
+
+
+def _places(sources: Sequence[Source], read: ReadConfig) -> Iterator[tuple[str, str]]:
+    names = Counter(source.name for source in sources)
+    for number, record in read_records(sources, read):
+        # Two input roots may hold the same relative name; only then is the whole path needed to tell them apart.
+        source = sources[number]
+        place = record.place if names[source.name] == 1 else record.place._replace(path=str(source.path))
+        yield record.document.id, str(place)
+
+
+def _compare(old: JobPlan, settings: Mapping[str, Any], sources: Sequence[PlannedSource], output: Path) -> None:
+    remedy = "Go back to what it was, or name another output folder."
+    for key in sorted(old.settings.keys() | settings.keys()):
+        before, now = old.settings.get(key), settings.get(key)
+        if before != now:
+            what = "the model or how it predicts" if key == "predictor" else f"`{key}`"
+            raise PlanMismatchError(
+                f"{output} belongs to another job: {what} was {_shown(before)} when it was planned, but is "
+                f"{_shown(now)} now. {remedy}"
+            )
+    for before, now in zip(old.sources, sources, strict=False):
+        if before.name != now.name:
+            raise PlanMismatchError(
+                f"{output} belongs to another job: its inputs had {before.name} where {now.name} is now. {remedy}"
+            )
+        if before.sha256 != now.sha256:
+            raise PlanMismatchError(
+                f"{output} belongs to another job: the content of {now.name} has changed since it was planned. {remedy}"
+            )
+    if len(old.sources) != len(sources):
+        raise PlanMismatchError(
+            f"{output} belongs to another job: it was planned with {len(old.sources)} inputs, but there are "
+            f"{len(sources)} now. {remedy}"
+        )
+
+
+def _shown(value: Any) -> str:
+    return f"{value[:12]}..." if isinstance(value, str) and len(value) > 40 else repr(value)

@@ -1,0 +1,53 @@
+"""Counting documents for people while parts come home."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from longdoc.jobs.parts import PartOutcome
+
+__all__ = ["DocumentCounter", "Progress"]
+
+
+class Progress(Protocol):
+    """Called with counts only: documents done so far, those of them that failed, documents in all."""
+
+    def __call__(self, done: int, failed: int, total: int, /) -> None: ...
+
+
+class DocumentCounter:
+    """Counts documents as they are answered and corrects itself whenever a part is committed.
+
+    Between two commits a document may be counted twice (its part was tried again) or not at all; after each commit
+    the numbers are those of the files.
+    """
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress
+        self._done, self._failed, self._total = 0, 0, 0
+        self._in_work, self._failed_in_work = 0, 0
+
+    def start(self, total: int, kept: Iterable[PartOutcome]) -> None:
+        """Begin with the parts of earlier runs."""
+        self._total = total
+        for outcome in kept:
+            self._done, self._failed = self._done + outcome.documents, self._failed + outcome.failed
+        self._tell()
+
+    def document(self, failed: bool) -> None:
+        """One more document is answered; its part is not committed yet."""
+        self._in_work, self._failed_in_work = self._in_work + 1, self._failed_in_work + failed
+        self._tell()
+
+    def part(self, outcome: PartOutcome) -> None:
+        """A part is committed: its documents count for good."""
+        self._done, self._failed = self._done + outcome.documents, self._failed + outcome.failed
+        self._in_work = max(0, self._in_work - outcome.documents)
+        self._failed_in_work = max(0, self._failed_in_work - outcome.failed)
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._progress is not None:
+            done = min(self._done + self._in_work, self._total)
+            self._progress(done, min(self._failed + self._failed_in_work, done), self._total)

@@ -1,0 +1,169 @@
+"""A job from its inputs to its manifest: plan, keep what is done, do the rest, declare it complete.
+
+The state of a job is its files. A part that exists and fits the plan is done; everything else is done again. So a job
+can be killed at any moment and started again by the same command, and ends with the same bytes.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from longdoc.errors import InterruptedJobError, JobError, PlanMismatchError
+from longdoc.jobs.attempts import Attempts
+from longdoc.jobs.engines.base import Engine, JobWork, PredictorSlot
+from longdoc.jobs.engines.local import run_local
+from longdoc.jobs.folder import locked, open_job_folder, remove_leftovers
+from longdoc.jobs.interruption import Interruption
+from longdoc.jobs.job_plan import JobPlan
+from longdoc.jobs.manifest import total_reasons, write_manifest
+from longdoc.jobs.parts import PartOutcome
+from longdoc.jobs.plan import JobConfig, plan_job
+from longdoc.jobs.progress import DocumentCounter, Progress
+from longdoc.jobs.resume import finished_outcomes, kept_parts
+from longdoc.jobs.sources import SourceWatch, digest_of, list_sources
+from longdoc.jobs.storage import MANIFEST_NAME, unlink
+from longdoc.jobs.work import Predictor, run_part
+from longdoc.readers.base import ReadConfig
+
+__all__ = ["JobReport", "Progress", "run_job", "run_part"]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class JobReport:
+    """What a run did.
+
+    Attributes:
+        documents, failed: of the whole job.
+        reused_parts, written_parts: kept from earlier runs, and made by this one.
+        exit_status: 0, or 3 when more documents failed than `max_failures` allows.
+        reasons: failed documents by reason.
+    """
+
+    documents: int
+    failed: int
+    reused_parts: int
+    written_parts: int
+    exit_status: int
+    reasons: dict[str, int] = field(default_factory=dict)
+
+
+def run_job(
+    inputs: Sequence[str | Path],
+    output: str | Path,
+    load: Callable[[], Predictor],
+    read: ReadConfig | None = None,
+    job: JobConfig | None = None,
+    progress: Progress | None = None,
+    *,
+    fingerprint: str | None = None,
+    engine: Engine = run_local,
+) -> JobReport:
+    """Answer every document of `inputs` exactly once, into the folder `output`.
+
+    Run it again after a kill, and it goes on; run it again after its end, and it checks the files, writes nothing and
+    returns.
+
+    Args:
+        load: gives the predictor; with several workers it is called in each and must be a function that can be sent
+            to a process (at the top of a module, or a `functools.partial` of one).
+        progress: for people; counts only.
+        fingerprint: the predictor's, where the caller knows it without loading (else `load` is called for it).
+        engine: who does the parts.
+
+    Raises:
+        PlanMismatchError: `output` belongs to other inputs, another model or other settings.
+        DuplicateIdError: two documents have one id.
+        DataError: inputs that cannot be used.
+        CannotWriteError: disk full, read-only, no permission (exit status 74).
+        InterruptedJobError: asked to stop by SIGINT or SIGTERM; finished parts are kept (exit status 75).
+        JobError: another run is at work in `output`, or it is not the folder of a job.
+    """
+    read, job, output = read or ReadConfig(), job or JobConfig(), Path(output)
+    slot = PredictorSlot(load)
+    counter = DocumentCounter(progress)
+    with Interruption() as interruption:
+        try:
+            known = fingerprint if fingerprint is not None else slot.get().fingerprint
+            if (output / MANIFEST_NAME).exists():
+                plan = plan_job(inputs, read, job, known, output)
+                outcomes = finished_outcomes(output, plan)
+                if outcomes is not None:
+                    counter.start(plan.documents, outcomes.values())
+                    return _report(job, outcomes, written=0)
+            work = open_job_folder(output)
+            with locked(work):
+                return _run(inputs, output, slot, read, job, known, engine, counter, interruption)
+        except KeyboardInterrupt:
+            raise InterruptedJobError(
+                f"the job in {output} was interrupted at once. Finished parts are kept: run the same command again."
+            ) from None
+
+
+def _run(
+    inputs: Sequence[str | Path],
+    output: Path,
+    slot: PredictorSlot,
+    read: ReadConfig,
+    job: JobConfig,
+    fingerprint: str,
+    engine: Engine,
+    counter: DocumentCounter,
+    interruption: Interruption,
+) -> JobReport:
+    """`run_job` under the lock."""
+    work_folder = open_job_folder(output)
+    remove_leftovers(work_folder)
+    watch = SourceWatch(list_sources(inputs, read, output))
+    plan = plan_job(inputs, read, job, fingerprint, output)
+    outcomes = kept_parts(output, plan)
+    unlink(output / MANIFEST_NAME)  # what it promised is not true any more
+    counter.start(plan.documents, outcomes.values())
+    missing = [part for part in plan.parts if part.number not in outcomes]
+    reused = len(outcomes)
+    _log.info("%d parts of %d are done, %d documents in all", reused, len(plan.parts), plan.documents)
+    attempts = Attempts.load(work_folder, (part.number for part in missing))
+    interruption.patient = True
+    work = JobWork(plan, output, job, slot, attempts, interruption.stopping, counter.document)
+    for outcome in engine(work, missing):
+        outcomes[outcome.number] = outcome
+        counter.part(outcome)
+        _log.info(
+            "%s: %d documents, %d failed", plan.part_name(plan.parts[outcome.number]), outcome.documents, outcome.failed
+        )
+    _check_complete(output, plan, outcomes, interruption)
+    for number in watch.touched():
+        if digest_of(plan.inputs[number]) != plan.sources[number].sha256:
+            raise PlanMismatchError(
+                f"{plan.sources[number].name} has changed while the job ran, so {output} may mix two versions of it. "
+                "Start again in another folder."
+            )
+    write_manifest(output, plan, outcomes)
+    return _report(job, outcomes, written=len(outcomes) - reused)
+
+
+def _check_complete(output: Path, plan: JobPlan, outcomes: dict[int, PartOutcome], interruption: Interruption) -> None:
+    if len(outcomes) == len(plan.parts):
+        return
+    if interruption.requested:
+        raise InterruptedJobError(
+            f"the job in {output} was interrupted: {len(outcomes)} of {len(plan.parts)} parts are done. Run the same "
+            "command again to go on."
+        )
+    raise JobError(f"the engine must do every part, but did {len(outcomes)} of {len(plan.parts)}. Run the job again.")
+
+
+def _report(job: JobConfig, outcomes: dict[int, PartOutcome], written: int) -> JobReport:
+    failed = sum(outcome.failed for outcome in outcomes.values())
+    return JobReport(
+        documents=sum(outcome.documents for outcome in outcomes.values()),
+        failed=failed,
+        reused_parts=len(outcomes) - written,
+        written_parts=written,
+        exit_status=3 if failed > job.max_failures else 0,
+        reasons=total_reasons(outcomes.values()),
+    )
