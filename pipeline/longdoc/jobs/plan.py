@@ -21,17 +21,20 @@ from longdoc.jobs.sources import digest_of, list_sources, read_records
 from longdoc.jobs.storage import PLAN_NAME, work_folder, write_atomically
 from longdoc.readers.base import ReadConfig, Source
 from longdoc.schema import Config
+from longdoc.version import __version__
 
 __all__ = ["JobConfig", "JobPlan", "PartPlan", "plan_job"]
 
 # Libraries that decide what text comes out of a file or what bytes a part has; those that decide predictions are in
 # the predictor's own fingerprint.
-_VERSIONED = ("longdoc", "pyarrow", "charset-normalizer", "lxml", "pypdfium2")
+_VERSIONED = ("pyarrow", "charset-normalizer", "lxml", "pypdfium2")
 
 
 class JobConfig(Config):
     """How a corpus is worked through."""
 
+    engine: str = "local"
+    """What runs the parts; see `longdoc.jobs.engines.ENGINES`. Does not change the results."""
     documents_per_part: int = Field(default=256, ge=1, le=1_000_000)
     """Documents in one output file; a kill costs at most the parts in work."""
     workers: int = Field(default=1, ge=1, le=1024)
@@ -81,7 +84,8 @@ def _settings(read: ReadConfig, job: JobConfig, predictor_fingerprint: str) -> d
         "job.evidence": job.evidence,
     }
     settings |= {f"read.{key}": value for key, value in _flat(read.model_dump(mode="json"))}
-    return settings | {f"version.{name}": _version(name) for name in _VERSIONED}
+    settings |= {f"version.{name}": _version(name) for name in _VERSIONED}
+    return settings | {"version.longdoc": __version__}
 
 
 def _flat(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -11,9 +11,9 @@ __all__ = ["DocumentCounter", "Progress"]
 
 
 class Progress(Protocol):
-    """Called with counts only: documents done so far, those of them that failed, documents in all."""
+    """Called with counts only: documents done so far, documents in all, and how many of the done ones failed."""
 
-    def __call__(self, done: int, failed: int, total: int, /) -> None: ...
+    def __call__(self, done: int, total: int, failed: int, /) -> None: ...
 
 
 class DocumentCounter:
@@ -50,4 +50,4 @@ class DocumentCounter:
     def _tell(self) -> None:
         if self._progress is not None:
             done = min(self._done + self._in_work, self._total)
-            self._progress(done, min(self._failed + self._failed_in_work, done), self._total)
+            self._progress(done, self._total, min(self._failed + self._failed_in_work, done))

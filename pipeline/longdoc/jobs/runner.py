@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from longdoc.errors import InterruptedJobError, JobError, PlanMismatchError
+from longdoc.errors import ConfigurationError, InterruptedJobError, JobError, PlanMismatchError
 from longdoc.jobs.attempts import Attempts
+from longdoc.jobs.engines import ENGINES
 from longdoc.jobs.engines.base import Engine, JobWork, PredictorSlot
-from longdoc.jobs.engines.local import run_local
 from longdoc.jobs.folder import locked, open_job_folder, remove_leftovers
 from longdoc.jobs.interruption import Interruption
 from longdoc.jobs.job_plan import JobPlan
@@ -61,7 +61,6 @@ def run_job(
     progress: Progress | None = None,
     *,
     fingerprint: str | None = None,
-    engine: Engine = run_local,
 ) -> JobReport:
     """Answer every document of `inputs` exactly once, into the folder `output`.
 
@@ -73,9 +72,9 @@ def run_job(
             to a process (at the top of a module, or a `functools.partial` of one).
         progress: for people; counts only.
         fingerprint: the predictor's, where the caller knows it without loading (else `load` is called for it).
-        engine: who does the parts.
 
     Raises:
+        ConfigurationError: no such engine.
         PlanMismatchError: `output` belongs to other inputs, another model or other settings.
         DuplicateIdError: two documents have one id.
         DataError: inputs that cannot be used.
@@ -84,6 +83,7 @@ def run_job(
         JobError: another run is at work in `output`, or it is not the folder of a job.
     """
     read, job, output = read or ReadConfig(), job or JobConfig(), Path(output)
+    engine = _engine(job)
     slot = PredictorSlot(load)
     counter = DocumentCounter(progress)
     with Interruption() as interruption:
@@ -144,6 +144,12 @@ def _run(
             )
     write_manifest(output, plan, outcomes)
     return _report(job, outcomes, written=len(outcomes) - reused)
+
+
+def _engine(job: JobConfig) -> Engine:
+    if job.engine not in ENGINES:
+        raise ConfigurationError(f"`job.engine` must be one of {', '.join(ENGINES)}, but is {job.engine} instead.")
+    return ENGINES[job.engine]
 
 
 def _check_complete(output: Path, plan: JobPlan, outcomes: dict[int, PartOutcome], interruption: Interruption) -> None:

@@ -1,0 +1,8 @@
+"""What runs the parts of a job. A new engine is one file and one name in this table."""
+
+from longdoc.jobs.engines.base import Engine
+from longdoc.jobs.engines.local import run_local
+
+__all__ = ["ENGINES"]
+
+ENGINES: dict[str, Engine] = {"local": run_local}
