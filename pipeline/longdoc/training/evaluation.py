@@ -49,10 +49,10 @@ def metrics_of(pipeline: Pipeline, documents: Sequence[Document], results: Seque
     found = document_metrics(gold, probabilities(logits, task), labels, task)
     read = sum(r.tokens_read for r in results if isinstance(r, DocumentPrediction))
     total = sum(r.n_tokens for r in results if isinstance(r, DocumentPrediction))
-    return {
+    return found | {
         "task": task,
         "documents": len(answered),
         "unanswered": len(documents) - len(answered),
         "tokens": total,
         "tokens_read": read,
-    } | found
+    }

@@ -274,11 +274,11 @@ def _evaluate(
     targets = encode_targets([documents[n] for n in answered], labels, task)
     losses = DocumentLoss(task)(torch.from_numpy(scores), targets)
     found = document_metrics(np.stack([t.numpy() for t in targets]), probabilities(scores, task), labels, task)
-    return {
+    return found | {
         "loss": float(losses.mean()),
         "documents": len(answered),
         "unanswered": len(documents) - len(answered),
-    } | found
+    }
 
 
 class _FrozenRows:

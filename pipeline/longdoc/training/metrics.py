@@ -1,54 +1,62 @@
 """How good predictions are, document by document: arrays in, plain Python values out, ready for JSON.
 
-Point values come from scikit-learn (the calibration error, which it lacks, is ours). Intervals are percentile
-bootstraps over documents (Efron and Tibshirani 1993, chapter 13): a resample is a vector of counts, so all resamples
-are a few matrix products instead of a thousand calls.
+What a measure is taken over is a choice, and the result states it under `choices`:
 
-What an average is taken over is a choice, and it is written into the result under `choices`:
-
-- The label set is always the model's. `macro_f1` and `macro_ap` average over the labels that occur in the gold data
-  (`labels_without_support` says how many do not); `macro_f1_all_labels` counts the absent ones as 0. Where results on
-  several parts of the data are compared, name one set for all of them with `average_over`.
+- The label set is always the model's. `macro_f1` and `macro_average_precision` average over the labels that occur in
+  the gold data (`labels_without_support` says how many do not); `macro_f1_all_labels` counts the absent ones as 0.
+  Where results on several parts of the data are compared, `average_over` names one set for all of them.
 - A document that has no label and is given none counts 1 in `sample_f1`.
-- A document without an answer (`predicted` -1, or a row of scores that is not finite) counts as wrong in everything
-  that compares labels; measures of scores leave it out and `unanswered` counts it.
+- A document without an answer (`predicted` is -1, or its scores are not finite) counts as wrong wherever labels are
+  compared; measures of scores leave it out, and `unanswered` counts it.
 
-Shapes: B documents, C labels of the model, R resamples.
+Shapes: B documents, C labels of the model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.metrics import (
-    average_precision_score,
-    confusion_matrix,
-    mean_absolute_error,
-    precision_recall_fscore_support,
-    r2_score,
-    root_mean_squared_error,
-)
+from sklearn.metrics import average_precision_score, confusion_matrix
 
 from longdoc.errors import UsageError
+from longdoc.training.calibration import BINS, Calibration
+from longdoc.training.intervals import (
+    Bools,
+    Floats,
+    bootstrap_average_precision,
+    bootstrap_f1,
+    bootstrap_intervals,
+    bootstrap_means,
+    describe_intervals,
+)
+from longdoc.training.regression import regression_metrics
 
-__all__ = [
-    "Task",
-    "classification_metrics",
-    "expected_calibration_error",
-    "format_metrics",
-    "regression_metrics",
-    "resample_counts",
-]
+__all__ = ["classification_metrics", "document_metrics"]
 
-Task = Literal["single_label", "multi_label"]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
-CALIBRATION_BINS = 15
-"""As in Guo et al. 2017, "On calibration of modern neural networks"."""
+def document_metrics(
+    gold: ArrayLike, scores: ArrayLike, labels: Sequence[str], task: str, *, threshold: float = 0.5, **options: Any
+) -> dict[str, Any]:
+    """The metrics of a task from gold values and scores alone.
+
+    Args:
+        gold: int (B,), bool (B, C) or float (B,): index of the right label, right labels, right number.
+        scores: float (B, C), probabilities; in a regression (B, 1), the numbers. NaN in a row = no answer.
+        labels: the C labels of the model.
+        task: "single_label", "multi_label" or "regression".
+        threshold: of `multi_label`: a label is given where its probability reaches it.
+        options: `average_over`, `resamples`, `seed`, `confidence` of `classification_metrics`.
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    if task == "regression":
+        return regression_metrics(gold, values.reshape(-1), **options)
+    if task == "multi_label":
+        return classification_metrics(gold, values >= threshold, values, labels, "multi_label", **options)
+    best = np.where(np.isfinite(values).all(axis=1), np.nan_to_num(values).argmax(axis=1), -1)
+    return classification_metrics(gold, best, values, labels, "single_label", **options)
 
 
 def classification_metrics(
@@ -56,7 +64,7 @@ def classification_metrics(
     predicted: ArrayLike,
     scores: ArrayLike,
     labels: Sequence[str],
-    task: Task,
+    task: Literal["single_label", "multi_label"],
     *,
     average_over: Sequence[str] | None = None,
     resamples: int = 1000,
@@ -66,142 +74,154 @@ def classification_metrics(
     """Metrics of a classification with intervals.
 
     Args:
-        gold: int (B,), index of the right label; or bool (B, C) in a multi-label task.
-        predicted: the same of what was answered; -1 = no answer (single-label).
+        gold: int (B,), the index of the right label; bool (B, C) in a multi-label task.
+        predicted: what was answered, likewise; -1 = no answer in a single-label task.
         scores: float (B, C), probabilities; a row that is not finite = no answer.
         labels: the C labels of the model, in the order of the columns.
-        task: "single_label" or "multi_label".
-        average_over: labels of the macro averages; None = those that occur in `gold`.
-        resamples: R; 0 leaves the intervals out.
-        confidence: share of the bootstrap distribution between the two ends of an interval.
+        average_over: the labels of the two macro averages; None = those that occur in `gold`.
+        resamples: how many bootstrap resamples; 0 leaves the intervals out.
+        confidence: share of the resamples between the two ends of an interval.
 
     Returns:
-        `documents`, `unanswered`, the measures as floats (None where undefined), `intervals` with [low, high] of
-        each, `per_label`, `choices`, and in a single-label task `confusion` (rows = gold; the last column, if any
-        document has no answer, is "no answer").
+        `task`, `documents`, `unanswered`, `labels`, `labels_without_support`; the measures, None where undefined:
+        `accuracy` (multi-label: `subset_accuracy` and `sample_f1`), `macro_f1`, `macro_f1_all_labels`, `micro_f1`,
+        `macro_average_precision` (area under the precision-recall curve without interpolation), `log_loss`
+        (multi-label: mean over labels), `expected_calibration_error`; `intervals`: measure -> [low, high];
+        `per_label`; `calibration` bins; `confusion` of a single-label task (rows gold); `choices`.
 
     Raises:
-        UsageError: shapes or indices do not fit `labels`.
+        UsageError: there is no document, or shapes or indices do not fit `labels`.
     """
-    names = list(labels)
-    probability = np.asarray(scores, dtype=np.float64)
-    gold_table, predicted_table = _tables(gold, predicted, probability, len(names), task)
+    names, probability = list(labels), np.asarray(scores, dtype=np.float64)
+    right, answer = _as_tables(gold, predicted, probability, len(names), task)
+    averaged = np.flatnonzero(right.any(axis=0)) if average_over is None else _columns(names, average_over)
     answered = np.isfinite(probability).all(axis=1)
-    averaged = _averaged_columns(gold_table, names, average_over)
-    counts = resample_counts(len(gold_table), resamples, seed)
+    known, probability = right[answered], probability[answered]
 
-    measures = _label_measures(gold_table, predicted_table, averaged, task)
-    measures |= _score_measures(gold_table[answered], probability[answered], averaged, task)
-    bootstrap = _bootstrap_labels(gold_table, predicted_table, averaged, task, counts)
-    bootstrap |= _bootstrap_scores(gold_table[answered], probability[answered], averaged, task, counts[:, answered])
-
-    support = gold_table.sum(axis=0)
-    result: dict[str, Any] = {
-        "task": task,
-        "documents": len(gold_table),
-        "unanswered": int((~answered).sum()),
-        "labels": len(names),
-        "labels_without_support": int((support == 0).sum()),
-        **measures,
-        "intervals": _intervals(bootstrap, confidence) if resamples else {},
-        "per_label": _per_label(gold_table, predicted_table, probability, answered, names),
-        "choices": {
-            "macro": f"mean over {len(averaged)} of the {len(names)} labels of the model: "
-            + ("those that occur in the gold data" if average_over is None else "those that the caller named"),
-            "empty_documents": "a document without labels that is given none counts 1 in sample_f1",
-            "unanswered": "counts as wrong wherever labels are compared, left out where scores are",
-            "intervals": f"{confidence:.0%} percentile bootstrap over documents, {resamples} resamples, seed {seed}",
-            "calibration": f"{CALIBRATION_BINS} equal-width bins"
-            + (" of the highest score" if task == "single_label" else " over all pairs of document and label"),
-        },
-    }
-    if task == "single_label":
-        result["confusion"] = _confusion(gold_table, predicted_table, names)
-    return result
-
-
-def regression_metrics(
-    gold: ArrayLike, predicted: ArrayLike, *, resamples: int = 1000, seed: int = 0, confidence: float = 0.95
-) -> dict[str, Any]:
-    """Metrics of a regression with intervals.
-
-    Args:
-        gold: float (B,).
-        predicted: float (B,); a value that is not finite = no answer: left out and counted in `unanswered`.
-
-    Returns:
-        `mae`, `rmse`, `r2`, `pearson` (the last two None where the gold values, or the answers, do not vary).
-    """
-    right, answer = np.asarray(gold, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
-    if right.ndim != 1 or right.shape != answer.shape:
-        raise UsageError(f"`gold` and `predicted` must both be (B,), but are {right.shape} and {answer.shape} instead.")
-    if not np.isfinite(right).all():
-        raise UsageError("`gold` must be finite, but is not.")
-    answered = np.isfinite(answer)
-    documents = len(right)
-    right, answer = right[answered], answer[answered]
-    varied, moved = bool(np.ptp(right) > 0) if len(right) else False, bool(np.ptp(answer) > 0) if len(answer) else False
+    per_label = [
+        _label_row(name, *columns)
+        for name, *columns in zip(names, right.T, answer.T, known.T, probability.T, strict=True)
+    ]
+    f1 = np.array([row["f1"] or 0.0 for row in per_label])
+    precisions = [row["average_precision"] for row in (per_label[column] for column in averaged)]
+    of_labels, of_scores = _label_agreement(right, answer, task), {"log_loss": _log_losses(known, probability, task)}
+    calibration = Calibration(known, probability, task)
     measures: dict[str, float | None] = {
-        "mae": float(mean_absolute_error(right, answer)) if len(right) else None,
-        "rmse": float(root_mean_squared_error(right, answer)) if len(right) else None,
-        "r2": float(r2_score(right, answer)) if varied else None,
-        "pearson": float(np.corrcoef(right, answer)[0, 1]) if varied and moved else None,
+        **{name: _mean(values) for name, values in of_labels.items()},
+        "macro_f1": _mean(f1[averaged]),
+        "macro_f1_all_labels": _mean(f1),
+        "micro_f1": _f1(int((right & answer).sum()), int(right.sum()), int(answer.sum())),
+        "macro_average_precision": _mean([value for value in precisions if value is not None]),
+        **{name: _mean(values) for name, values in of_scores.items()},
+        "expected_calibration_error": _mean(calibration.error(np.ones((1, len(known))))) if len(known) else None,
     }
-    counts = resample_counts(documents, resamples, seed)[:, answered]
+
+    def resampled(counts: Floats) -> dict[str, Floats]:
+        drawn = counts[:, answered]
+        return {
+            **bootstrap_means(of_labels, counts),
+            **bootstrap_f1(right, answer, averaged, average_over is None, counts),
+            "macro_average_precision": bootstrap_average_precision(known, probability, averaged, drawn),
+            **bootstrap_means(of_scores, drawn),
+            "expected_calibration_error": calibration.error(drawn),
+        }
+
     return {
-        "task": "regression",
-        "documents": documents,
-        "unanswered": int((~answered).sum()),
+        "task": task,
+        "documents": len(right),
+        "unanswered": int((~answered if task == "multi_label" else ~answered | ~answer.any(axis=1)).sum()),
+        "labels": len(names),
+        "labels_without_support": int((~right.any(axis=0)).sum()),
         **measures,
-        "intervals": _intervals(_bootstrap_regression(right, answer, counts), confidence) if resamples else {},
+        "intervals": bootstrap_intervals(resampled, len(right), resamples, seed, confidence),
+        "per_label": per_label,
+        "calibration": calibration.table(),
+        **({"confusion": _confusion(right, answer, names)} if task == "single_label" else {}),
         "choices": {
-            "unanswered": "left out of every measure",
-            "intervals": f"{confidence:.0%} percentile bootstrap over documents, {resamples} resamples, seed {seed}",
+            "macro": f"mean over {len(averaged)} of the model's {len(names)} labels: those that "
+            + ("occur in the gold data" if average_over is None else "the caller named"),
+            "empty_documents": "a document without labels that is given none counts 1 in sample_f1",
+            "unanswered": "wrong wherever labels are compared, left out where scores are measured",
+            "calibration": f"{BINS} bins of equal width of "
+            + ("the highest score" if task == "single_label" else "the scores of all pairs of document and label"),
+            "intervals": describe_intervals(resamples, seed, confidence),
         },
     }
 
 
-def expected_calibration_error(confidence: ArrayLike, correct: ArrayLike, bins: int = CALIBRATION_BINS) -> float:
-    """Mean distance between confidence and accuracy over equal-width bins of confidence, weighted by their sizes.
-
-    Args:
-        confidence: float (n,) in [0, 1].
-        correct: bool (n,), or the frequency in [0, 1].
-
-    Source: Guo et al. 2017, equation 5; bins are `(k/bins, (k+1)/bins]`, the first one closed.
-    """
-    value, right = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
-    if not len(value):
-        return float("nan")
-    gap = np.bincount(_calibration_bin(value, bins), weights=value - right, minlength=bins)
-    return float(np.abs(gap).sum() / len(value))
-
-
-def resample_counts(documents: int, resamples: int, seed: int) -> Floats:
-    """float64 (R, B): how often each document is drawn in each resample; rows sum to B."""
-    if documents == 0 or resamples == 0:
-        return np.zeros((resamples, documents))
-    random = np.random.default_rng(seed)
-    return random.multinomial(documents, np.full(documents, 1 / documents), size=resamples).astype(np.float64)
-
-
-def format_metrics(metrics: Mapping[str, Any]) -> str:
-    """The measures with their intervals, and one line a label, as a table of plain text."""
-    lines = [f"{metrics['documents']} documents, {metrics['unanswered']} without an answer"]
-    intervals: Mapping[str, Sequence[float] | None] = metrics["intervals"]
-    for name, value in metrics.items():
-        if not isinstance(value, float) and not (value is None and name not in ("task",)):
-            continue
-        ends = intervals.get(name)
-        shown = "undefined" if value is None else f"{value:.3f}"
-        lines.append(f"  {name:<28}{shown:>9}" + (f"  [{ends[0]:.3f}, {ends[1]:.3f}]" if ends else ""))
-    if per_label := metrics.get("per_label"):
-        width = max(5, *(len(row["label"]) for row in per_label))
-        lines.append(f"  {'label':<{width}}  support  precision  recall     f1     ap")
-        for row in per_label:
-            cells = [f"{row[key]:.3f}" if row[key] is not None else "-" for key in ("precision", "recall", "f1")]
-            precision = "-" if row["average_precision"] is None else f"{row['average_precision']:.3f}"
-            lines.append(
-                f"  {row['label']:<{width}}  {row['support']:>7}  {cells[0]:>9}  {cells[1]:>6}  {cells[2]:>5}  {precision:>5}"
+def _as_tables(gold: ArrayLike, predicted: ArrayLike, scores: Floats, labels: int, task: str) -> tuple[Bools, Bools]:
+    """Gold and predicted as bool (B, C), checked."""
+    right, answer = np.asarray(gold), np.asarray(predicted)
+    shape: tuple[int, ...] = (len(right), labels) if task == "multi_label" else (len(right),)
+    if not len(right) or right.shape != shape or answer.shape != shape or scores.shape != (len(right), labels):
+        expected = "(B, C)" if task == "multi_label" else "(B,)"
+        raise UsageError(
+            f"`gold`, `predicted` and `scores` must be {expected}, {expected} and (B, C) with B >= 1 and C = {labels}, "
+            f"but are {right.shape}, {answer.shape} and {scores.shape} instead."
+        )
+    if task == "multi_label":
+        return right.astype(bool), answer.astype(bool)
+    for name, values, lowest in (("gold", right, 0), ("predicted", answer, -1)):
+        if values.min() < lowest or values.max() >= labels:
+            raise UsageError(
+                f"`{name}` must be in [{lowest}, {labels}), but reaches from {values.min()} to {values.max()} instead."
             )
-    return "\n".join(lines)
+    columns = np.arange(labels)
+    return right[:, None] == columns, answer[:, None] == columns
+
+
+def _columns(names: Sequence[str], chosen: Sequence[str]) -> NDArray[np.intp]:
+    if strangers := [label for label in chosen if label not in names]:
+        raise UsageError(f"`average_over` must name labels of the model only, but names {strangers[0]!r} too.")
+    return np.array(sorted({names.index(label) for label in chosen}), dtype=np.intp)
+
+
+def _label_agreement(right: Bools, answer: Bools, task: str) -> dict[str, Floats]:
+    """Measures that are means over documents of how well labels agree: (B,) each."""
+    if task == "single_label":
+        return {"accuracy": np.asarray((right & answer).any(axis=1), dtype=np.float64)}
+    total = right.sum(axis=1) + answer.sum(axis=1)
+    shared = 2.0 * (right & answer).sum(axis=1)
+    return {
+        "subset_accuracy": (right == answer).all(axis=1).astype(np.float64),
+        "sample_f1": np.divide(shared, total, out=np.ones(len(right)), where=total > 0),
+    }
+
+
+def _log_losses(right: Bools, probability: Floats, task: str) -> Floats:
+    """(B,): minus the logarithm of the right label's probability; in multi-label tasks the mean over labels."""
+    tiny = np.finfo(np.float64).eps  # where scikit-learn cuts, too: one wrong certainty must not make the mean infinite
+    bounded = np.clip(probability, tiny, 1 - tiny)
+    if task == "single_label":
+        return np.asarray(-np.log(bounded[right]))
+    return np.asarray(-np.where(right, np.log(bounded), np.log1p(-bounded)).mean(axis=1))
+
+
+def _label_row(name: str, right: Bools, answer: Bools, known: Bools, probability: Floats) -> dict[str, Any]:
+    """One label's row of the table: each argument is a column, the last two of the answered documents only."""
+    hits, support, given = int((right & answer).sum()), int(right.sum()), int(answer.sum())
+    return {
+        "label": name,
+        "support": support,
+        "predicted": given,
+        "precision": hits / given if given else None,
+        "recall": hits / support if support else None,
+        "f1": _f1(hits, support, given),
+        "average_precision": float(average_precision_score(known, probability)) if known.any() else None,
+    }
+
+
+def _f1(hits: int, support: int, given: int) -> float | None:
+    return 2 * hits / (support + given) if support + given else None
+
+
+def _mean(values: Floats | list[float]) -> float | None:
+    return float(np.mean(values)) if len(values) else None
+
+
+def _confusion(right: Bools, answer: Bools, names: Sequence[str]) -> dict[str, Any]:
+    """Rows gold, columns predicted; a last column "no answer" if there are such documents."""
+    given = np.where(answer.any(axis=1), answer.argmax(axis=1), len(names))
+    columns = [*names, "no answer"] if (given == len(names)).any() else list(names)
+    matrix = confusion_matrix(right.argmax(axis=1), given, labels=np.arange(len(columns)))
+    return {"gold": list(names), "predicted": columns, "matrix": matrix[: len(names)].tolist()}

@@ -1,0 +1,147 @@
+"""Bootstrap intervals of document-level metrics (Efron and Tibshirani 1993, chapter 13: percentile intervals).
+
+A resample is drawn over documents, since the labels of one document are not independent. It is kept as a vector of
+counts, so that a thousand resamples are a few matrix products instead of a thousand calls of a metric.
+
+Shapes: B documents, C labels, R resamples. Every `bootstrap_*` function returns float64 (R,) arrays, NaN where
+the measure is undefined in a resample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "bootstrap_average_precision",
+    "bootstrap_f1",
+    "bootstrap_intervals",
+    "bootstrap_means",
+    "bootstrap_regression",
+    "describe_intervals",
+]
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+_BLOCK = 4_000_000  # elements of a table of counts: 32 MB
+
+
+def bootstrap_intervals(
+    statistics: Callable[[Floats], Mapping[str, Floats]], documents: int, resamples: int, seed: int, confidence: float
+) -> dict[str, list[float]]:
+    """[low, high] of each statistic that is defined in some resample.
+
+    Args:
+        statistics: counts float64 (R, B), how often each document is drawn -> (R,) values of each statistic, NaN where
+            undefined. Called several times with a part of the resamples, so that memory stays bounded.
+        documents: B.
+        resamples: how many in all; 0 gives no intervals.
+        seed: the same seed draws the same resamples.
+        confidence: share of the resamples between low and high.
+    """
+    random = np.random.default_rng(seed)
+    chances = np.full(documents, 1 / documents)
+    step = max(1, _BLOCK // documents)
+    blocks = [
+        statistics(random.multinomial(documents, chances, size=min(step, resamples - start)).astype(np.float64))
+        for start in range(0, resamples, step)
+    ]
+    ends = [50 * (1 - confidence), 50 * (1 + confidence)]
+    intervals: dict[str, list[float]] = {}
+    for name in blocks[0] if blocks else ():
+        values = np.concatenate([block[name] for block in blocks])
+        if np.isfinite(values).any():
+            intervals[name] = [float(end) for end in np.percentile(values[np.isfinite(values)], ends)]
+    return intervals
+
+
+def describe_intervals(resamples: int, seed: int, confidence: float) -> str:
+    """How the intervals of a result were made, in words."""
+    if not resamples:
+        return "none were asked for"
+    return f"{confidence:.0%} percentile bootstrap over documents, {resamples} resamples, seed {seed}"
+
+
+def bootstrap_means(per_document: Mapping[str, Floats], counts: Floats) -> dict[str, Floats]:
+    """Of measures that are means over documents: `per_document` holds (B,) arrays."""
+    drawn = counts.sum(axis=1)
+    return {name: _ratio(counts @ values, drawn) for name, values in per_document.items()}
+
+
+def bootstrap_f1(
+    gold: Bools, predicted: Bools, averaged: NDArray[np.intp], drop_absent: bool, counts: Floats
+) -> dict[str, Floats]:
+    """`macro_f1` over the labels `averaged`, `macro_f1_all_labels` and `micro_f1`.
+
+    Args:
+        gold, predicted: (B, C).
+        drop_absent: leave a label out of `macro_f1` in a resample whose gold data do not hold it; else it counts 0.
+    """
+    right = counts @ (gold & predicted)
+    support, answers = counts @ gold, counts @ predicted
+    f1 = np.nan_to_num(_ratio(2 * right, support + answers))
+    included = support[:, averaged] > 0 if drop_absent else np.ones((len(counts), len(averaged)))
+    return {
+        "macro_f1": _ratio((f1[:, averaged] * included).sum(axis=1), included.sum(axis=1)),
+        "macro_f1_all_labels": f1.mean(axis=1),
+        "micro_f1": _ratio(2 * right.sum(axis=1), (support + answers).sum(axis=1)),
+    }
+
+
+def bootstrap_average_precision(gold: Bools, scores: Floats, averaged: NDArray[np.intp], counts: Floats) -> Floats:
+    """Mean over the labels `averaged` of the average precision; labels absent from a resample are left out of it.
+
+    As in scikit-learn: sum over distinct scores of (recall gained) * (precision there), no interpolation.
+    """
+    drawn = np.ascontiguousarray(counts.T, dtype=np.float32)  # (B, R); counts are small whole numbers, so this is exact
+    total, labels = np.zeros(len(counts)), np.zeros(len(counts))
+    for label in averaged:
+        order = np.argsort(-scores[:, label], kind="stable")
+        ranked, positive = scores[order, label], gold[order, label]
+        if not positive.any():
+            continue
+        last_of_ties = np.append(ranked[1:] != ranked[:-1], True)
+        group = np.cumsum(last_of_ties) - last_of_ties  # equal scores are retrieved together
+        groups, first = np.unique(group[positive], return_index=True)
+        gained = np.add.reduceat(drawn[order[positive]], first, axis=0)  # (groups with a positive, R)
+        found = np.cumsum(gained, axis=0)
+        retrieved = np.cumsum(drawn[order], axis=0)[np.flatnonzero(last_of_ties)[groups]]
+        precision = np.divide(found, retrieved, out=np.zeros(found.shape), where=retrieved > 0)
+        total += np.nan_to_num(_ratio((gained * precision).sum(axis=0), found[-1]))
+        labels += found[-1] > 0
+    return _ratio(total, labels)
+
+
+def bootstrap_regression(gold: Floats, predicted: Floats, counts: Floats) -> dict[str, Floats]:
+    """`mae`, `rmse`, `r2` and `pearson` of (B,) arrays."""
+    drawn = counts.sum(axis=1)
+
+    def mean(values: Floats) -> Floats:
+        return _ratio(counts @ values, drawn)
+
+    # Moments around the overall means, so that large values with a small spread keep their digits.
+    g, p = (values - values.sum() / max(1, len(values)) for values in (gold, predicted))
+    squares = mean((gold - predicted) ** 2)
+    gold_variance, predicted_variance = (_without_roundoff(mean(v**2) - mean(v) ** 2, v) for v in (g, p))
+    covariance = mean(g * p) - mean(g) * mean(p)
+    return {
+        "mae": mean(np.abs(gold - predicted)),
+        "rmse": np.sqrt(squares),
+        "r2": 1 - _ratio(squares, gold_variance),
+        "pearson": _ratio(covariance, np.sqrt(gold_variance * predicted_variance)),
+    }
+
+
+def _without_roundoff(variance: Floats, centred: Floats) -> Floats:
+    """Exactly 0 where the drawn values are all the same."""
+    largest = np.max(centred**2, initial=0.0)
+    return np.where(variance > 1e-12 * largest, variance, 0.0)
+
+
+def _ratio(numerator: Floats, denominator: ArrayLike) -> Floats:
+    """NaN where the denominator is not positive; no warnings."""
+    bottom = np.asarray(denominator, dtype=np.float64)
+    return np.divide(numerator, bottom, out=np.full(bottom.shape, np.nan), where=bottom > 0)

@@ -1,0 +1,94 @@
+"""Bootstrap intervals: each vectorised statistic equals the metric computed on the resampled documents one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from longdoc.training import intervals
+from longdoc.training.calibration import Calibration
+from longdoc.training.metrics import document_metrics
+from longdoc.training.regression import regression_metrics
+
+LABELS = ("a", "b", "c", "d")
+
+
+def resampled(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The documents of one resample, written out."""
+    return np.repeat(values, counts.astype(int), axis=0)
+
+
+def draw(documents: int, resamples: int = 30) -> np.ndarray:
+    return np.random.default_rng(5).multinomial(documents, np.full(documents, 1 / documents), resamples).astype(float)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_f1_and_average_precision_of_a_resample_equal_those_of_its_documents(named):
+    random = np.random.default_rng(0)
+    gold = random.random((25, 4)) < [0.5, 0.3, 0.05, 0.0]
+    scores = np.round(random.random((25, 4)), 1)
+    predicted = scores >= 0.5
+    counts = draw(25)
+    averaged = np.arange(4) if named else np.flatnonzero(gold.any(axis=0))
+    f1 = intervals.bootstrap_f1(gold, predicted, averaged, not named, counts)
+    precision = intervals.bootstrap_average_precision(gold, scores, averaged, counts)
+    calibration = Calibration(gold, scores, "multi_label").error(counts)
+
+    for row, drawn in enumerate(counts):
+        expected = document_metrics(
+            resampled(gold, drawn),
+            resampled(scores, drawn),
+            LABELS,
+            "multi_label",
+            average_over=LABELS if named else None,
+            resamples=0,
+        )
+        for name in ("macro_f1", "macro_f1_all_labels", "micro_f1"):
+            assert f1[name][row] == pytest.approx(expected[name])
+        assert precision[row] == pytest.approx(expected["macro_average_precision"])
+        assert calibration[row] == pytest.approx(expected["expected_calibration_error"])
+
+
+def test_regression_of_a_resample_equals_that_of_its_documents():
+    random = np.random.default_rng(1)
+    gold = 1e6 + random.normal(size=20)
+    predicted = gold + random.normal(size=20)
+    counts = draw(20)
+    found = intervals.bootstrap_regression(gold, predicted, counts)
+
+    for row, drawn in enumerate(counts):
+        expected = regression_metrics(resampled(gold, drawn), resampled(predicted, drawn), resamples=0)
+        for name in ("mae", "rmse", "r2", "pearson"):
+            assert found[name][row] == pytest.approx(expected[name], rel=1e-6)
+
+
+def test_a_seed_draws_the_same_intervals_and_another_one_others():
+    random = np.random.default_rng(2)
+    gold, scores = random.integers(0, 4, 50), random.dirichlet(np.ones(4), 50)
+    first, again, other = (
+        document_metrics(gold, scores, LABELS, "single_label", seed=seed)["intervals"] for seed in (0, 0, 1)
+    )
+
+    assert first == again
+    assert first != other
+
+
+def test_blocks_of_resamples_change_nothing(monkeypatch):
+    random = np.random.default_rng(3)
+    gold, scores = random.integers(0, 4, 50), random.dirichlet(np.ones(4), 50)
+    whole = document_metrics(gold, scores, LABELS, "single_label")["intervals"]
+    monkeypatch.setattr(intervals, "_BLOCK", 50 * 7)
+    in_blocks = document_metrics(gold, scores, LABELS, "single_label")["intervals"]
+
+    assert {name: pytest.approx(ends) for name, ends in whole.items()} == in_blocks
+
+
+def test_the_interval_of_an_accuracy_is_that_of_a_binomial():
+    gold = np.zeros(400, dtype=int)
+    predicted = np.arange(400) % 4 == 0  # a quarter wrong
+    scores = np.stack([1.0 - predicted, predicted], axis=1)
+    low, high = document_metrics(gold, scores, ["x", "y"], "single_label", resamples=4000)["intervals"]["accuracy"]
+    spread = 1.96 * np.sqrt(0.75 * 0.25 / 400)
+
+    assert low == pytest.approx(0.75 - spread, abs=0.005)
+    assert high == pytest.approx(0.75 + spread, abs=0.005)

@@ -1,0 +1,45 @@
+"""Metrics of predicted numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from longdoc.errors import UsageError
+from longdoc.training.metrics import document_metrics
+from longdoc.training.regression import regression_metrics
+
+
+def test_values_of_a_hand_made_case():
+    metrics = regression_metrics([1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 4.0, 3.0], resamples=0)
+
+    assert metrics["mae"] == pytest.approx(0.5)
+    assert metrics["rmse"] == pytest.approx(np.sqrt(0.5))
+    assert metrics["r2"] == pytest.approx(1 - 2 / 5)
+    assert metrics["pearson"] == pytest.approx(0.8)
+    assert metrics["intervals"] == {}
+
+
+def test_a_constant_target_has_no_r2_and_no_interval_of_it():
+    metrics = regression_metrics([0.1, 0.1, 0.1], [0.1, 0.2, 0.3])
+
+    assert metrics["r2"] is None
+    assert metrics["pearson"] is None
+    assert metrics["mae"] == pytest.approx(0.1)
+    assert set(metrics["intervals"]) == {"mae", "rmse"}
+
+
+def test_an_answer_that_is_not_finite_is_left_out_and_counted():
+    metrics = document_metrics([1.0, 2.0, 3.0], [[1.0], [np.nan], [2.0]], ["size"], "regression")
+
+    assert metrics["unanswered"] == 1
+    assert metrics["mae"] == pytest.approx(0.5)
+
+
+def test_a_missing_target_is_refused():
+    with pytest.raises(UsageError) as refusal:
+        regression_metrics([1.0, np.nan], [1.0, 1.0])
+
+    assert str(refusal.value) == (
+        "`gold` must hold finite numbers only, but does not. Remove the documents without a target."
+    )
