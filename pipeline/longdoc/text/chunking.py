@@ -16,7 +16,7 @@ from pydantic import model_validator
 from longdoc.errors import DocumentError
 from longdoc.schema import Config
 from longdoc.text.planning import KEPT, Keep, chunk_body, count_chunks, plan_chunks, plan_cores, spans, with_cores
-from longdoc.text.tokenizing import PIECE_CHARACTERS, DocumentTokenizer, IdSegment
+from longdoc.text.tokenizing import DocumentTokenizer, IdSegment
 from longdoc.types import Chunk, Document, DocumentFailure, Span, TokenizedDocument, short_digest
 
 __all__ = [
@@ -169,22 +169,22 @@ def prepare(
 def prepare_many(
     documents: Sequence[Document], tokenizer: DocumentTokenizer, chunker: Chunker
 ) -> list[PreparedDocument | DocumentFailure]:
-    """As `prepare` for each document, the short ones side by side on all cores, and failures in their places."""
-    short = [place for place, document in enumerate(documents) if len(document.text) <= PIECE_CHARACTERS]
+    """As `prepare` for each document, all but long ones side by side on all cores, with failures in their places."""
+    together = [place for place, document in enumerate(documents) if len(document.text) <= LAZY_ABOVE]
     try:
-        segments = dict(zip(short, tokenizer.ids_of_many([documents[place].text for place in short]), strict=True))
+        found = dict(zip(together, tokenizer.ids_of_many([documents[place].text for place in together]), strict=True))
     except DocumentError:
-        segments = {}  # one of them fails: each is tried alone
-    found: list[PreparedDocument | DocumentFailure] = []
-    for place, document in enumerate(documents):
+        found = {}  # one of them fails: each is tried alone
+
+    def prepared(place: int, document: Document) -> PreparedDocument | DocumentFailure:
         try:
-            known = place in segments
-            found.append(
-                _from_segments(document, [segments[place]], chunker) if known else prepare(document, tokenizer, chunker)
-            )
+            if place in found:
+                return _from_segments(document, found[place], chunker)
+            return prepare(document, tokenizer, chunker)
         except DocumentError as error:
-            found.append(DocumentFailure(document.id, error.reason, error.stage, type(error).__name__, str(error)))
-    return found
+            return DocumentFailure(document.id, error.reason, error.stage, type(error).__name__, str(error))
+
+    return [prepared(place, document) for place, document in enumerate(documents)]
 
 
 def _from_segments(document: Document, segments: Sequence[IdSegment], chunker: Chunker) -> PreparedDocument:
