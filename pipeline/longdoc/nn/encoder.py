@@ -1,0 +1,199 @@
+"""The encoder: token ids in, one state for each token out.
+
+Shape letters: N rows, L padded length, D width, H heads.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+
+from longdoc.errors import UsageError
+from longdoc.nn.dropout import Dropout
+from longdoc.nn.layers import (
+    Activation,
+    EncoderLayer,
+    FeedForward,
+    GatedFeedForward,
+    Norm,
+    SelfAttention,
+    build_norm,
+)
+from longdoc.nn.mask import AttentionMask
+from longdoc.nn.position import Geometry, LearnedConfig, PositionConfig, PositionEncoding
+from longdoc.nn.position.counting import count_positions
+from longdoc.schema import Config
+
+__all__ = ["Encoder", "EncoderConfig"]
+
+
+class EncoderConfig(Config):
+    """What an encoder is made of. The defaults are those of BERT."""
+
+    vocab_size: int = Field(default=30522, ge=1)
+    """Rows of the word table."""
+    width: int = Field(default=768, ge=1)
+    """Width of a token's state; a multiple of `heads`."""
+    layers: int = Field(default=12, ge=1)
+    """Number of layers."""
+    heads: int = Field(default=12, ge=1)
+    """Attention heads of a layer."""
+    feed_forward_width: int = Field(default=3072, ge=1)
+    """Inner width of the feed-forward part."""
+    feed_forward: Literal["plain", "gated"] = "plain"
+    """`plain` (BERT) or `gated` (GeGLU, SwiGLU)."""
+    activation: Activation = "gelu"
+    """Activation of the feed-forward part; `gelu` is the exact one."""
+    norm: Literal["post", "pre"] = "post"
+    """Norm after each residual sum (BERT), or before each part and once at the end."""
+    norm_kind: Norm = "layer"
+    """`layer` or `rms`."""
+    norm_eps: float = Field(default=1e-12, gt=0)
+    """Added to the variance in a norm."""
+    embedding_norm: bool = True
+    """Whether embeddings are normed before the first layer."""
+    bias: bool = True
+    """Whether linear layers and layer norms have biases."""
+    dropout: float = Field(default=0.1, ge=0, lt=1)
+    """Dropout on embeddings and on what each part of a layer adds."""
+    attention_dropout: float = Field(default=0.1, ge=0, lt=1)
+    """Dropout on attention weights."""
+    position: PositionConfig = LearnedConfig()
+    """The position encoding, by its `kind`."""
+    token_types: int = Field(default=0, ge=0)
+    """Rows of the token type table (BERT has 2); every token has type 0."""
+    window: int | None = Field(default=None, ge=0)
+    """A token attends to this many tokens on each side; None = to all."""
+    causal: bool = False
+    """A token attends to itself and what stands before it only."""
+    max_len: int = Field(default=512, ge=1)
+    """The longest row that the encoder is meant for, special tokens included."""
+    pad_id: int = Field(default=0, ge=0)
+    """The id that fills rows up. Batching uses it; the encoder goes by `valid` alone."""
+    family: str | None = None
+    """The family of checkpoints whose file layout this encoder is saved in; None = our own."""
+
+    @model_validator(mode="after")
+    def _heads_divide_width(self) -> EncoderConfig:
+        if self.width % self.heads:
+            raise ValueError(f"`width` must be a multiple of `heads` ({self.heads}), but is {self.width} instead.")
+        return self
+
+    @property
+    def geometry(self) -> Geometry:
+        """What a position encoding must know."""
+        return Geometry(self.width, self.heads, self.width // self.heads, self.layers, self.max_len)
+
+
+class Encoder(nn.Module):
+    """A transformer encoder.
+
+    Args:
+        config: what it is made of.
+        position: an encoding of your own; None = the one that `config.position` names.
+
+    Attributes:
+        carried: tensors that came with a checkpoint and that no part of this encoder uses, by their names there
+            (BERT's pooler). They are neither parameters nor state; saving writes them back.
+    """
+
+    def __init__(self, config: EncoderConfig, position: PositionEncoding | None = None) -> None:
+        super().__init__()
+        self.config = config
+        self.carried: dict[str, Tensor] = {}
+        self.word = nn.Embedding(config.vocab_size, config.width)
+        self.token_type = nn.Embedding(config.token_types, config.width) if config.token_types else None
+        self.position = config.position.build(config.geometry) if position is None else position
+        self.embedding_norm = self._build_norm() if config.embedding_norm else nn.Identity()
+        self.dropout = Dropout(config.dropout)
+        self.layers = nn.ModuleList(self._build_layer() for _ in range(config.layers))
+        self.final_norm = self._build_norm() if config.norm == "pre" else nn.Identity()
+        self._initialise()
+
+    @property
+    def max_tokens(self) -> int | None:
+        """The longest row that the position encoding can number; None = any."""
+        return self.position.max_tokens
+
+    def forward(
+        self,
+        token_ids: Tensor,
+        valid: Tensor | None = None,
+        positions: Tensor | None = None,
+        segments: Tensor | None = None,
+    ) -> Tensor:
+        """One state for each token.
+
+        Args:
+            token_ids: int64 (N, L).
+            valid: bool (N, L), True = a real token; None = all. Padding may stand on either side, and whatever its
+                ids, it never reaches a real token's state.
+            positions: int64 (N, L) or (1, L); None = counted from the real tokens of each segment.
+            segments: int64 (N, L) where several texts share a row; they do not see each other.
+
+        Returns:
+            (N, L, D). States of padding are finite and mean nothing.
+        """
+        if token_ids.ndim != 2:
+            raise UsageError(f"`token_ids` must have shape (N, L), but has shape {tuple(token_ids.shape)} instead.")
+        mask = AttentionMask()
+        if valid is not None:
+            padding = AttentionMask.padding(valid)
+            assert padding.allowed is not None
+            valid = padding.allowed[:, 0, 0]
+            token_ids = token_ids.masked_fill(~valid, 0)  # padding ids may be anything, in the table or not
+            positions = None if positions is None else positions.masked_fill(~valid, 0)
+            mask = mask & padding
+        order = count_positions(token_ids, valid, segments) if positions is None else positions
+        positions = order.clamp(min=0) if positions is None else positions
+
+        x = self.word(token_ids)
+        if self.token_type is not None:
+            x = x + self.token_type.weight[0]
+        x = self.position.embed(x, positions)
+        if valid is not None:
+            x = x.masked_fill(~valid[..., None], 0.0)
+        x = self.dropout(self.embedding_norm(x))
+
+        plan = self.position.plan(positions, x.dtype)
+        for number, (layer, layer_mask) in enumerate(zip(self.layers, self._masks(mask, order, segments), strict=True)):
+            x = layer(x, layer_mask, plan, number)
+        return self.final_norm(x)  # type: ignore[no-any-return]
+
+    def _masks(self, mask: AttentionMask, order: Tensor, segments: Tensor | None) -> list[AttentionMask]:
+        """Who may attend to whom, for each layer. Made once a forward pass and shared where layers agree."""
+        if segments is not None:
+            mask = mask & AttentionMask.blocks(segments)
+        if self.config.window is not None:
+            mask = mask & AttentionMask.sliding_window(order, self.config.window)
+        if self.config.causal:
+            mask = mask & AttentionMask.causal(order)
+        return [mask] * self.config.layers
+
+    def _build_layer(self) -> EncoderLayer:
+        c = self.config
+        feed_forward = FeedForward if c.feed_forward == "plain" else GatedFeedForward
+        return EncoderLayer(
+            SelfAttention(c.width, c.heads, c.attention_dropout, c.bias),
+            feed_forward(c.width, c.feed_forward_width, c.activation, c.bias),
+            self._build_norm(),
+            self._build_norm(),
+            c.dropout,
+            pre_norm=c.norm == "pre",
+        )
+
+    def _build_norm(self) -> nn.Module:
+        return build_norm(self.config.norm_kind, self.config.width, self.config.norm_eps, self.config.bias)
+
+    def _initialise(self) -> None:
+        """As BERT: weights normal with deviation 0.02, biases 0."""
+        for module in self.modules():
+            if isinstance(module, nn.Linear | nn.Embedding):
+                nn.init.normal_(module.weight, std=0.02)
+            if isinstance(module, nn.Linear) and module.bias is not None:
+                nn.init.zeros_(module.bias)
+
+    def extra_repr(self) -> str:
+        return f"width={self.config.width}, layers={self.config.layers}, heads={self.config.heads}"
