@@ -6,6 +6,8 @@ A chunk of `size` tokens has room for a `body` of document tokens between the sp
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -33,6 +35,9 @@ __all__ = [
 
 LAZY_ABOVE = 1_000_000
 """Characters of a text above which its chunks are made one by one in a second pass."""
+
+_NO_SPACE = re.compile(r"\S")
+_INVISIBLE = frozenset({"Cc", "Cf", "Mn", "Mc", "Me", "Zs", "Zl", "Zp"})  # general categories of Unicode
 
 
 class ChunkingConfig(Config):
@@ -153,7 +158,8 @@ def prepare(
     they are iterated. Memory then holds a few pieces of the text and never all of its tokens.
 
     Raises:
-        DocumentError: `empty`, where the text has no tokens; `too_large` and `unreadable` as in
+        DocumentError: `empty`, where the text has no tokens, or nothing but white space, marks and invisible characters
+            (for which some tokenizers do have tokens); `too_large` and `unreadable` as in
             `DocumentTokenizer.segments`.
     """
     if len(document.text) <= lazy_above:
@@ -187,6 +193,10 @@ def prepare_many(
     return [prepared(place, document) for place, document in enumerate(documents)]
 
 
+def _has_something_to_read(text: str) -> bool:
+    return any(unicodedata.category(found[0]) not in _INVISIBLE for found in _NO_SPACE.finditer(text))
+
+
 def _from_segments(document: Document, segments: Sequence[IdSegment], chunker: Chunker) -> PreparedDocument:
     n_tokens = sum(len(segment.token_ids) for segment in segments)
     unknown = sum(segment.unknown_characters for segment in segments)
@@ -197,11 +207,11 @@ def _from_segments(document: Document, segments: Sequence[IdSegment], chunker: C
 def _prepared(
     document: Document, n_tokens: int, unknown: int, chunker: Chunker, chunks: Iterable[Chunk]
 ) -> PreparedDocument:
-    if not n_tokens:
+    if not n_tokens or not _has_something_to_read(document.text):
         raise DocumentError(
             "empty",
-            f"The text must have at least one token, but its {len(document.text)} characters have none. "
-            f"Leave the document out, or look at how it was read.",
+            f"The text must have something to read, but its {len(document.text)} characters are white space or "
+            f"invisible. Leave the document out, or look at how it was read.",
             stage="tokenize",
         )
     return PreparedDocument(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from longdoc.errors import CheckpointError, DocumentError
-from longdoc.text.cutting import cut
+from longdoc.text.cutting import LARGEST_RUN, cut
 from longdoc.text.offsets import covered_characters, repair_offsets
 from longdoc.text.probing import find_cut_pattern, find_glued_separators, split_specials
 from longdoc.text.tokenizer_files import CONTROL_TOKENS, TokenizerFiles, read_files, token_content, write_files
@@ -222,7 +222,7 @@ class DocumentTokenizer:
         batch: list[_Piece] = []
         characters = 0
         for place, text in enumerate(texts):
-            for start, end in cut(text, self._cut_pattern, PIECE_CHARACTERS):
+            for start, end in cut(text, self._cut_pattern, PIECE_CHARACTERS, LARGEST_RUN):
                 batch.append(_Piece(place, start, self._view(text[start:end])))
                 characters += end - start
                 if characters >= BATCH_CHARACTERS:
