@@ -1,0 +1,144 @@
+"""Bytes on disk -> documents. One file per format; a bad document becomes a failure in its place, never an exception.
+
+A new format is one file with a `Reader` and one name in `READERS`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from longdoc.errors import DataError, DocumentError, DuplicateIdError
+from longdoc.readers.arrow import ArrowReader
+from longdoc.readers.base import FieldMap, ReadConfig, Reader, Source, failed
+from longdoc.readers.dataset_folder import DatasetReader, HubReader
+from longdoc.readers.delimited import CsvReader
+from longdoc.readers.discover import find
+from longdoc.readers.jsonl import JsonLinesReader
+from longdoc.readers.opening import open_file
+from longdoc.readers.parquet import ParquetReader
+from longdoc.readers.text import TextReader
+from longdoc.types import Document, DocumentFailure, Place, Record
+
+__all__ = [
+    "READERS",
+    "FieldMap",
+    "ReadConfig",
+    "Reader",
+    "Source",
+    "find_sources",
+    "load_labelled",
+    "read_documents",
+    "read_source",
+    "source_digest",
+]
+
+READERS: tuple[Reader, ...] = (
+    TextReader(),
+    JsonLinesReader(),
+    CsvReader(),
+    ParquetReader(),
+    ArrowReader(),
+    DatasetReader(),
+    HubReader(),
+)
+
+_DEFAULT = ReadConfig()
+_SHOWN_FAILURES = 10
+
+
+def find_sources(inputs: Sequence[str | Path], settings: ReadConfig = _DEFAULT) -> list[Source]:
+    """What is to be read, in the order of `inputs`, each sorted by name.
+
+    An input is a file, a folder (read with all folders in it; hidden names are left out), a pattern such as
+    `reports/**/*.txt`, a folder made by `datasets.save_to_disk`, or, where no such path exists, a hub id `org/name`.
+    Files of unknown types inside a folder are sources too: reading them yields a failure, so that nothing is lost.
+    Names, and so ids of one-file documents, are relative to the input's root; if two inputs have files of one name,
+    to the folder that all inputs have in common.
+
+    Raises `DataError` for an input that does not exist, that holds nothing, or that names a file which is no regular
+    file or of an unknown type, and for a dataset of several splits of which `settings.split` names none.
+    """
+    return find(inputs, settings, READERS)
+
+
+def read_source(source: Source, settings: ReadConfig = _DEFAULT, cursor: int = 0) -> Iterator[Record]:
+    """The records of one source, from the one with `cursor` on. Bad content is a failure in its place.
+
+    Raises `DataError` only where the source as a whole cannot be used as configured (no text column).
+    """
+    reader = _reader_of(source)
+    if reader is not None:
+        yield from reader.read(source, settings, cursor)
+    elif cursor == 0:
+        refused = DocumentError("unsupported_type", "There is no reader for files of this type.")
+        yield failed(source, 0, 0, _refusal(source) or refused)
+
+
+def read_documents(inputs: Sequence[str | Path], settings: ReadConfig = _DEFAULT) -> Iterator[Record]:
+    """All records of all sources, in order."""
+    for source in find_sources(inputs, settings):
+        yield from read_source(source, settings)
+
+
+def load_labelled(inputs: Sequence[str | Path], settings: ReadConfig = _DEFAULT) -> list[Document]:
+    """All documents, for training and evaluation, where a missing one would falsify the result.
+
+    Raises one `DataError` that counts all failures, documents without a `label`, `labels`, `target` or `spans`
+    included, and names the first ten places; `DuplicateIdError` if two documents have one id.
+    """
+    documents = []
+    faults = []
+    places: dict[str, Place] = {}
+    for record in read_documents(inputs, settings):
+        document = record.document
+        if isinstance(document, DocumentFailure):
+            faults.append(f"{record.place} ({document.reason}: {document.detail})")
+        elif all(gold is None for gold in (document.label, document.labels, document.target, document.spans)):
+            faults.append(f"{record.place} (it has no label)")
+        else:
+            first = places.setdefault(document.id, record.place)
+            if first is not record.place:
+                raise DuplicateIdError(
+                    f"The documents at {first} and {record.place} have the same id. Give each one an id of its own."
+                )
+            documents.append(document)
+    if faults:
+        shown = "\n  ".join(faults[:_SHOWN_FAILURES])
+        more = f"\n  and {len(faults) - _SHOWN_FAILURES} more" if len(faults) > _SHOWN_FAILURES else ""
+        raise DataError(
+            f"{len(faults)} of {len(faults) + len(documents)} documents cannot be used. Mend or remove them:"
+            f"\n  {shown}{more}"
+        )
+    return documents
+
+
+def source_digest(source: Source) -> str:
+    """SHA-256 (hexadecimal) of what `read_source` depends on: the bytes of the file, or of a dataset's files.
+
+    For a source that is refused or cannot be read it stands for the name and the refusal.
+    """
+    reader = _reader_of(source)
+    try:
+        if reader is not None:
+            return reader.digest(source)
+        return TextReader().digest(source)
+    except (DocumentError, OSError) as error:
+        refusal = f"{source.name}\0{type(error).__name__}"
+    return hashlib.sha256(refusal.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _reader_of(source: Source) -> Reader | None:
+    return next((reader for reader in READERS if reader.opens(source.path)), None)
+
+
+def _refusal(source: Source) -> DocumentError | None:
+    """Why a file of an unknown type could not even be opened, if so."""
+    try:
+        with open_file(source.path, source.root):
+            return None
+    except DocumentError as error:
+        return error
+    except OSError:
+        return None

@@ -1,0 +1,139 @@
+"""From what a user names (files, folders, patterns, datasets) to the list of sources, in a fixed order."""
+
+from __future__ import annotations
+
+import dataclasses
+import glob
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from longdoc.errors import DataError, DocumentError
+from longdoc.readers.base import ReadConfig, Reader, Source
+from longdoc.readers.dataset_folder import dataset_source, hub_source, is_dataset_folder
+
+__all__ = ["find"]
+
+
+def find(inputs: Sequence[str | Path], settings: ReadConfig, readers: Sequence[Reader]) -> list[Source]:
+    """See `longdoc.readers.find_sources`."""
+    suffixes = tuple(suffix for reader in readers for suffix in reader.suffixes)
+    groups = []
+    for named in inputs:
+        try:
+            found = list(_expand(os.fspath(named), settings, suffixes))
+        except DocumentError as error:  # a state file of a dataset that cannot be read
+            fault = str(error)
+        else:
+            fault = "" if found else "Nothing to read was found there: hidden files and empty folders do not count."
+        if fault:
+            raise DataError(f"`{named}` cannot be read. {fault}")
+        groups.append(found)
+    if not groups:
+        raise DataError("No input is named. Give at least one file, folder, pattern or dataset.")
+    return [source for group in _with_distinct_names(groups) for source in group]
+
+
+def _expand(named: str, settings: ReadConfig, suffixes: tuple[str, ...]) -> Iterable[Source]:
+    path = Path(named)
+    if os.path.lexists(path):
+        return _folder(path, settings) if path.is_dir() else [_named_file(path, suffixes)]
+    if glob.has_magic(named):
+        return _pattern(named, settings)
+    source = None if named.lower().endswith(suffixes) else hub_source(named, settings)
+    if source is None:
+        raise DataError(f"`{named}` does not exist. Check the path; it is taken relative to the current folder.")
+    return [source]
+
+
+def _named_file(path: Path, suffixes: tuple[str, ...]) -> Source:
+    """A file that the user names must be usable, or else nothing is started."""
+    root = path.parent.resolve()
+    source = Source(root / path.name, root, path.name)
+    try:
+        target = source.path.resolve(strict=True)
+    except (OSError, RuntimeError):
+        target = None
+    if target is None or not target.is_relative_to(root):
+        raise DataError(f"`{path}` is a symbolic link that leads out of its folder. Name the file it stands for.")
+    if not stat.S_ISREG(target.stat().st_mode):
+        raise DataError(f"`{path}` is not a regular file (a pipe, a device or a socket). Save it to a file first.")
+    if not path.name.lower().endswith(suffixes):
+        kinds = ", ".join(sorted(suffixes))
+        raise DataError(f"`{path}` is of a type that cannot be read. Convert it to one of these: {kinds}.")
+    return source
+
+
+def _folder(path: Path, settings: ReadConfig) -> Iterable[Source]:
+    root = path.resolve()
+    if is_dataset_folder(root):
+        return [dataset_source(root, root.parent, root.name, settings)]
+    return sorted(_walk(root, root, settings), key=lambda source: source.name)
+
+
+def _walk(folder: Path, root: Path, settings: ReadConfig) -> Iterator[Source]:
+    """Everything below `folder` but hidden names."""
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in entries if not entry.name.startswith(".")]
+    except OSError as error:
+        fault = type(error).__name__
+    else:
+        fault = ""
+    if fault:
+        raise DataError(f"The folder `{folder.relative_to(root.parent)}` cannot be listed ({fault}). Check its rights.")
+    for name in names:
+        yield from _entry(folder / name, root, settings)
+
+
+def _entry(path: Path, root: Path, settings: ReadConfig) -> Iterator[Source]:
+    """A file, or all files of a folder.
+
+    Links to folders are not followed. One that leads out of `root` is a source, so that it shows up as refused; what
+    one inside stands for is there under its real name.
+    """
+    name = path.relative_to(root).as_posix()
+    if not path.is_dir():
+        yield Source(path, root, name)
+    elif path.is_symlink():
+        if not path.resolve().is_relative_to(root):
+            yield Source(path, root, name)
+    elif is_dataset_folder(path):
+        yield dataset_source(path, root, name, settings)
+    else:
+        yield from _walk(path, root, settings)
+
+
+def _pattern(pattern: str, settings: ReadConfig) -> Iterable[Source]:
+    """Names are relative to the last folder before the first wildcard; matching folders are read whole."""
+    fixed: list[str] = []
+    for part in Path(pattern).parts[:-1]:
+        if glob.has_magic(part):
+            break
+        fixed.append(part)
+    start = Path(*fixed)
+    root = start.resolve()
+    found: dict[str, Source] = {}
+    for match in glob.glob(pattern, recursive=True):  # noqa: PTH207 - Path.glob takes no absolute pattern
+        relative = os.path.relpath(match, start)
+        if relative != os.curdir:
+            found.update((source.name, source) for source in _entry(root / relative, root, settings))
+    return [found[name] for name in sorted(found)]
+
+
+def _with_distinct_names(groups: list[list[Source]]) -> list[list[Source]]:
+    """If files of several inputs have one name, all names begin at the folder that the inputs have in common."""
+    counts = Counter(source.name for group in groups for source in group)
+    if len(groups) == 1 or max(counts.values()) == 1:
+        return groups
+    local = [source for group in groups for source in group if source.root != Path()]
+    common = Path(os.path.commonpath([source.root for source in local]))
+
+    def renamed(source: Source) -> Source:
+        if source.root == Path():
+            return source
+        return dataclasses.replace(source, name=(source.root.relative_to(common) / source.name).as_posix())
+
+    return [[renamed(source) for source in group] for group in groups]
