@@ -1,0 +1,52 @@
+"""Whether an input changed while the job ran."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from job_kit import write_documents
+
+from longdoc.errors import DataError
+from longdoc.jobs.sources import SourceWatch, digest_of, list_sources, read_records
+from longdoc.readers.base import ReadConfig
+
+
+def test_only_touched_files_are_suspected(tmp_path):
+    for name in ("a", "b", "c", "d"):
+        write_documents(tmp_path / f"{name}.jsonl", [name])
+    watch = SourceWatch(list_sources([tmp_path], ReadConfig(), tmp_path / "out"))
+    assert list(watch.touched()) == []
+    os.utime(tmp_path / "b.jsonl", (1, 1))
+    (tmp_path / "c.jsonl").unlink()
+    replaced = (tmp_path / "d.jsonl").stat()
+    (tmp_path / "x").write_bytes((tmp_path / "d.jsonl").read_bytes())
+    (tmp_path / "x").replace(tmp_path / "d.jsonl")
+    os.utime(tmp_path / "d.jsonl", ns=(replaced.st_atime_ns, replaced.st_mtime_ns))
+    assert list(watch.touched()) == [1, 2, 3]
+
+
+def test_records_begin_at_a_source_and_a_cursor_and_run_to_the_end(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.jsonl").write_text("".join(f'{{"id": "{name}{n}", "text": "t"}}\n' for n in range(3)))
+    sources = list_sources([tmp_path], ReadConfig(), tmp_path / "out")
+    everything = list(read_records(sources, ReadConfig()))
+    assert [(number, record.document.id) for number, record in everything] == [
+        (0, "a0"),
+        (0, "a1"),
+        (0, "a2"),
+        (1, "b0"),
+        (1, "b1"),
+        (1, "b2"),
+    ]
+    for start, (number, record) in enumerate(everything):
+        rest = read_records(sources, ReadConfig(), number, record.cursor)
+        assert [later.document.id for _, later in rest] == [later.document.id for _, later in everything[start:]]
+
+
+def test_a_source_that_is_gone_is_named(tmp_path):
+    write_documents(tmp_path / "a.jsonl", ["text"])
+    (source,) = list_sources([tmp_path / "a.jsonl"], ReadConfig(), tmp_path / "out")
+    (tmp_path / "a.jsonl").unlink()
+    with pytest.raises(DataError, match=r"a\.jsonl"):
+        digest_of(source)
