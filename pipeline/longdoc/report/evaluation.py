@@ -1,0 +1,139 @@
+"""An evaluation for people: a table of plain text, and pictures as SVG that need no library to draw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from xml.sax.saxutils import escape
+
+__all__ = ["evaluation_plots", "metrics_table"]
+
+_COLUMNS = ("precision", "recall", "f1", "average_precision")
+_INK, _FAINT, _BLUE, _ORANGE = "#1a1a1a", "#d5d5d5", "#0b5cad", "#b45309"
+
+
+def metrics_table(metrics: Mapping[str, Any]) -> str:
+    """The measures with their intervals, one line a label, and the choices behind them.
+
+    Args:
+        metrics: of `document_metrics`.
+    """
+    lines = [f"{metrics['documents']} documents, {metrics['unanswered']} without an answer"]
+    for name, value in metrics.items():
+        if isinstance(value, float) or value is None:
+            ends = metrics["intervals"].get(name)
+            interval = f"  [{ends[0]:.3f}, {ends[1]:.3f}]" if ends else ""
+            lines.append(f"  {name:<26}  {_number(value):>6}{interval}")
+    if rows := metrics.get("per_label"):
+        width = max(len("label"), *(len(row["label"]) for row in rows))
+        lines.append(f"  {'label':<{width}}  support  " + "  ".join(_COLUMNS))
+        for row in rows:
+            cells = "  ".join(_number(row[column]).rjust(len(column)) for column in _COLUMNS)
+            lines.append(f"  {row['label']:<{width}}  {row['support']:>7}  {cells}")
+    lines += [f"{name}: {choice}" for name, choice in metrics["choices"].items()]
+    return "\n".join(lines) + "\n"
+
+
+def evaluation_plots(metrics: Mapping[str, Any]) -> dict[str, str]:
+    """File name -> SVG: F1 of each label, calibration, and in single-label tasks the confusion of labels.
+
+    Args:
+        metrics: of `document_metrics`. A regression has no pictures.
+    """
+    plots: dict[str, str] = {}
+    if rows := metrics.get("per_label"):
+        plots["labels.svg"] = _label_bars(rows)
+    if bins := metrics.get("calibration"):
+        plots["calibration.svg"] = _reliability(bins, metrics["expected_calibration_error"])
+    if table := metrics.get("confusion"):
+        plots["confusion.svg"] = _confusion(table)
+    return plots
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _label_bars(rows: Sequence[Mapping[str, Any]]) -> str:
+    parts, left, scale = [], 220, 320
+    for number, row in enumerate(sorted(rows, key=lambda row: -row["support"])):
+        y = 40 + 22 * number
+        value = row["f1"] or 0.0
+        parts += [
+            _text(left - 8, y + 12, row["label"], anchor="end"),
+            _box(left, y, scale, 14, _FAINT, opacity=0.5),
+            _box(left, y, scale * value, 14, _BLUE),
+            _text(left + scale + 8, y + 12, f"{_number(row['f1'])} of {row['support']}"),
+        ]
+    return _svg(680, 60 + 22 * len(rows), "F1 and number of documents of each label", parts)
+
+
+def _reliability(bins: Sequence[Mapping[str, Any]], error: float) -> str:
+    """Accuracy over mean confidence; the diagonal is perfect, the area of a dot is the size of its bin."""
+    left, top, side = 60, 50, 320
+    largest = max(row["pairs"] for row in bins)
+    parts = [
+        _box(left, top, side, side, "none", stroke=_FAINT),
+        f'<path d="M{left} {top + side}L{left + side} {top}" stroke="{_FAINT}"/>',
+        _text(left, top + side + 18, "confidence 0"),
+        _text(left + side, top + side + 18, "1", anchor="end"),
+        _text(left - 6, top + side, "0", anchor="end"),
+        _text(left - 6, top + 10, "1", anchor="end"),
+    ]
+    for row in bins:
+        x, y = left + side * row["confidence"], top + side * (1 - row["accuracy"])
+        radius = 2 + 10 * (row["pairs"] / largest) ** 0.5
+        colour = _ORANGE if row["confidence"] > row["accuracy"] else _BLUE
+        note = escape(f"{row['pairs']} pairs: confidence {row['confidence']:.3f}, accuracy {row['accuracy']:.3f}")
+        parts.append(
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="{colour}" fill-opacity="0.7">'
+            f"<title>{note}</title></circle>"
+        )
+    title = f"Accuracy over confidence; expected calibration error {error:.3f}; orange = too sure"
+    return _svg(520, top + side + 40, title, parts)
+
+
+def _confusion(table: Mapping[str, Any]) -> str:
+    """Rows gold, columns predicted; shading by share of the row."""
+    left, top, cell = 220, 70, 46
+    parts = []
+    for column, name in enumerate(table["predicted"]):
+        x = left + cell * column + cell / 2
+        parts.append(_text(x, top - 8, _short(name), anchor="middle", note=name))
+    for row, (name, counts) in enumerate(zip(table["gold"], table["matrix"], strict=True)):
+        y = top + cell * row
+        parts.append(_text(left - 8, y + cell / 2 + 4, name, anchor="end"))
+        for column, count in enumerate(counts):
+            share = count / max(1, sum(counts))
+            colour = _BLUE if table["predicted"][column] == name else _ORANGE
+            x = left + cell * column
+            parts.append(_box(x, y, cell - 2, cell - 2, colour, opacity=0.75 * share))
+            if count:
+                parts.append(_text(x + cell / 2, y + cell / 2 + 4, str(count), anchor="middle"))
+    size = left + cell * len(table["predicted"]) + 20, top + cell * len(table["gold"]) + 20
+    return _svg(*size, "Gold (rows) and predicted (columns)", parts)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 6 else name[:5] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def _svg(width: float, height: float, title: str, parts: Sequence[str]) -> str:
+    shapes = "\n".join([_text(10, 22, title), *parts])
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="sans-serif" font-size="12">\n'
+        f'<rect width="100%" height="100%" fill="#fff"/>\n{shapes}\n</svg>\n'
+    )
+
+
+def _text(x: float, y: float, words: str, anchor: str = "start", note: str = "") -> str:
+    hover = f"<title>{escape(note)}</title>" if note else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{_INK}">{hover}{escape(words)}</text>'
+
+
+def _box(x: float, y: float, width: float, height: float, fill: str, opacity: float = 1.0, stroke: str = "none") -> str:
+    return (
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{fill}" '
+        f'fill-opacity="{opacity:.2f}" stroke="{stroke}"/>'
+    )

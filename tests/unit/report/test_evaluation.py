@@ -1,0 +1,67 @@
+"""Tables and pictures of an evaluation: they show the numbers they are given, and label names stay inert."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from longdoc.report.evaluation import evaluation_plots, metrics_table
+from longdoc.training.metrics import document_metrics
+
+HOSTILE = '"><script>alert(1)</script>'
+LABELS = ("lease", HOSTILE, "never")
+
+
+@pytest.fixture(scope="module")
+def metrics():
+    scores = np.array([[0.8, 0.1, 0.1], [0.6, 0.3, 0.1], [0.2, 0.7, 0.1], [np.nan] * 3])
+    return document_metrics([0, 1, 1, 0], scores, LABELS, "single_label", resamples=200)
+
+
+def test_the_table_shows_measures_intervals_labels_and_choices(metrics):
+    lines = metrics_table(metrics).splitlines()
+    low, high = metrics["intervals"]["macro_f1"]
+
+    assert lines[0] == "4 documents, 1 without an answer"
+    assert f"  macro_f1                     {metrics['macro_f1']:.3f}  [{low:.3f}, {high:.3f}]" in lines
+    assert next(line for line in lines if line.startswith("  lease")).split() == [
+        "lease",
+        "2",
+        "0.500",
+        "0.500",
+        "0.500",
+        "1.000",
+    ]
+    assert next(line for line in lines if line.startswith("  never")).split() == ["never", "0", "-", "-", "-", "-"]
+    assert "macro: mean over 2 of the model's 3 labels: those that occur in the gold data" in lines
+
+
+def test_an_undefined_measure_is_a_dash():
+    table = metrics_table(document_metrics([1.0, 1.0], [[1.0], [2.0]], ["size"], "regression"))
+
+    assert "  r2                               -" in table.splitlines()
+    assert "  mae                          0.500  [0.000, 1.000]" in table.splitlines()
+
+
+def test_pictures_are_whole_and_hold_the_numbers(metrics):
+    plots = evaluation_plots(metrics)
+
+    assert sorted(plots) == ["calibration.svg", "confusion.svg", "labels.svg"]
+    texts = {}
+    for name, picture in plots.items():
+        root = ElementTree.fromstring(picture)
+        tags = {element.tag.rpartition("}")[2] for element in root.iter()}
+        assert tags <= {"svg", "rect", "text", "title", "circle", "path"}
+        texts[name] = [element.text or "" for element in root.iter() if element.tag.endswith(("text", "title"))]
+    assert HOSTILE in texts["labels.svg"]
+    assert "0.500 of 2" in texts["labels.svg"]
+    assert "no answer" in texts["confusion.svg"]
+    dots = [text for text in texts["calibration.svg"] if "pairs" in text]
+    assert "1 pairs: confidence 0.600, accuracy 0.000" in dots
+    assert len(dots) == len(metrics["calibration"])
+
+
+def test_a_regression_has_no_pictures():
+    assert evaluation_plots(document_metrics([1.0, 2.0], [[1.0], [2.0]], ["size"], "regression")) == {}
