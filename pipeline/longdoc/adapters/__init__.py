@@ -1,0 +1,1 @@
+"""The same models behind the interfaces of other libraries."""

@@ -1,0 +1,1 @@
+"""Results for people: pages, tables, pictures. Reads results, computes none."""

@@ -1,0 +1,1 @@
+"""Fine-tuning through whole documents, and measuring what came of it."""

@@ -8,7 +8,6 @@ document that kills is found and the others are answered.
 from __future__ import annotations
 
 import logging
-import pickle
 from collections import deque
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import wait
@@ -60,7 +59,7 @@ def run_local(work: JobWork, parts: Sequence[PartPlan]) -> Iterator[PartOutcome]
 def _can_be_sent(work: JobWork) -> bool:
     try:
         ForkingPickler.dumps(work.predictor.load)
-    except (pickle.PicklingError, AttributeError, TypeError):
+    except Exception:  # whatever is wrong with it: it cannot go to another process
         return False
     return True
 
