@@ -70,7 +70,7 @@ def across_words() -> Tokenizer:
     """A tokenizer whose tokens reach over spaces, so that no text of it may be cut."""
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
     trainer = trainers.BpeTrainer(vocab_size=400, special_tokens=SPECIALS, show_progress=False)
-    tokenizer.train_from_iterator(["a word a word a word it's a word 42 a word " * 9, *CORPUS], trainer)
+    tokenizer.train_from_iterator(["of the end\nof the day, of the\nline " * 9, *CORPUS], trainer)
     return _with_template(tokenizer, "<s>", "</s>", 0, 1)
 
 
@@ -130,12 +130,12 @@ _ATOMS = [
 
 
 def odd_texts(count: int, seed: int) -> list[str]:
-    """Random texts in many scripts, with everything that is known to upset tokenizers; half of them of random points."""
+    """Random texts in many scripts, with all that is known to upset tokenizers; half are random code points."""
     generator = random.Random(seed)
-    ranges = [(0, 0x2FF), (0x300, 0x36F), (0, 0x3200), (0xAC00, 0xD7FF), (0xF900, 0xFFFF), (0x10000, 0x1FFFF), (32, 32)]
+    ranges = [(0, 0x2FF), (0x300, 0x36F), (0, 0x3200), (0xAC00, 0xD7FF), (0xF900, 0xFFFF), (0x10000, 0x1FFFF)]
 
     def point() -> str:
-        return chr(generator.randint(*generator.choice([*ranges, (32, 32)])))
+        return chr(generator.randint(*generator.choice([*ranges, (32, 32), (32, 32)])))
 
     def text(number: int) -> str:
         length = generator.randint(1, 60)

@@ -20,6 +20,7 @@ EncodeIds = Callable[[Sequence[str]], Sequence[Sequence[int]]]
 """Texts -> of each its token ids."""
 
 _SEPARATORS = "\x0b\x0c\x1c\x1d\x1e\x1f\x85\u2028\u2029"  # they end a word, but BERT's clean-up deletes most of them
+_TOKENS_TRIED = 1000
 _WORD_PAIRS = (("a", "b"), ("end", "start"), ("7", "8"))
 
 
@@ -45,21 +46,30 @@ def find_glued_separators(encode: Encode, unknown_id: int | None) -> str:
     return "".join(mark for mark in _SEPARATORS if any(glues(left, mark, right) for left, right in _WORD_PAIRS))
 
 
-def find_cut_pattern(encode: Encode, encode_ids: EncodeIds) -> re.Pattern[str] | None:
-    """Where this tokenizer's texts may be cut: the rules of `cutting` that change neither ids nor offsets of the probe
-    text, cut at every place (ids) and at some (offsets too); None where none of the rules holds."""
+def find_cut_pattern(encode: Encode, encode_ids: EncodeIds, surfaces: Sequence[str]) -> re.Pattern[str] | None:
+    """Where this tokenizer's texts may be cut; None = nowhere.
 
-    def changes_nothing(separator: str, rule: str) -> bool:
-        text = probe_text(separator)
+    A rule of `cutting` is used when it changes neither ids nor offsets of a probe: the text of known words, and every
+    token of the vocabulary that reaches over a place to cut (`the end` in one token). It is cut at every place, where
+    ids are compared, and at some, where offsets are compared too.
+
+    Args:
+        encode, encode_ids: the tokenizer.
+        surfaces: the text of each token of the vocabulary.
+    """
+
+    def changes_nothing(separator: str, rule: re.Pattern[str]) -> bool:
+        across = [surface for surface in surfaces if rule.search(surface + "x")]
+        text = " ".join([probe_text(separator), *across[:: 1 + len(across) // _TOKENS_TRIED]])
         [(expected_ids, expected_offsets)] = encode([text])
-        every = [text[start:end] for start, end in cut(text, re.compile(rule), 1)]
+        every = [text[start:end] for start, end in cut(text, rule, 1)]
         if list(chain.from_iterable(encode_ids(every))) != expected_ids.tolist():
             return False
-        bounds = list(cut(text, re.compile(rule), 200))
+        bounds = list(cut(text, rule, 200))
         parts = encode([text[start:end] for start, end in bounds])
         ids = np.concatenate([part for part, _ in parts])
         offsets = np.concatenate([part + start for (_, part), (start, _) in zip(parts, bounds, strict=True)])
         return np.array_equal(ids, expected_ids) and np.array_equal(offsets, expected_offsets)
 
-    rules = [rule for separator, rule in CUT_RULES.items() if changes_nothing(separator, rule)]
+    rules = [rule for separator, rule in CUT_RULES.items() if changes_nothing(separator, re.compile(rule))]
     return re.compile("|".join(rules)) if rules else None

@@ -126,7 +126,8 @@ class DocumentTokenizer:
         self._seen_as_space = ""
         try:
             self._seen_as_space = find_glued_separators(self._probe, self.unknown_id)
-            self._cut_pattern = find_cut_pattern(self._probe, self._probe_ids)
+            surfaces = self._tokenizer.decode_batch([[number] for number in range(self.vocab_size)])
+            self._cut_pattern = find_cut_pattern(self._probe, self._probe_ids, surfaces)
         except DocumentError:
             raise CheckpointError(
                 "`tokenizer.json` must be able to encode every text, but fails at words that it does not know. "

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.chunking_reference import owner_of_each_token, plan_chunks_slowly
 
 from longdoc.errors import UsageError
 from longdoc.text.planning import KEPT, chunk_body, count_chunks, plan_chunks, plan_cores, spans
+from reference.chunking_reference import owner_of_each_token, plan_chunks_slowly
 
 SIZES = st.integers(1, 40).flatmap(lambda body: st.tuples(st.just(body), st.integers(0, body - 1)))
 
@@ -24,7 +25,7 @@ def test_a_plan_equals_the_slow_one_and_keeps_its_promises(n_tokens: int, sizes:
     assert len(chunks) == count_chunks(n_tokens, body, overlap)
     assert {token for start, end in chunks for token in range(start, end)} == set(range(n_tokens))
     assert all(end - start <= body for start, end in chunks)
-    for (start, end), (next_start, next_end) in zip(chunks, chunks[1:], strict=False):
+    for (start, end), (next_start, next_end) in pairwise(chunks):
         assert end - next_start == overlap
         assert start < next_start
         assert end < next_end
@@ -50,7 +51,9 @@ def test_cores_of_kept_chunks_partition_what_was_read(n_tokens: int, sizes: tupl
     read = sorted({token for start, end in kept for token in range(start, end)})
     assert [token for start, end in plan_cores(kept) for token in range(start, end)] == read
     everything = plan_chunks(n_tokens, *sizes)
-    assert kept == {"all": everything, "head": everything[:1], "head_tail": sorted({everything[0], everything[-1]})}[keep]
+    assert (
+        kept == {"all": everything, "head": everything[:1], "head_tail": sorted({everything[0], everything[-1]})}[keep]
+    )
 
 
 def test_an_even_overlap_is_halved_and_the_middle_of_an_odd_one_goes_to_the_earlier_chunk() -> None:
