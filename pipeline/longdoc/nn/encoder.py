@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
@@ -188,12 +189,27 @@ class Encoder(nn.Module):
         return build_norm(self.config.norm_kind, self.config.width, self.config.norm_eps, self.config.bias)
 
     def _initialise(self) -> None:
-        """As BERT: weights normal with deviation 0.02, biases 0."""
+        """As BERT: weights normal with deviation 0.02, biases 0; words as loud as what position adds to them."""
         for module in self.modules():
             if isinstance(module, nn.Linear | nn.Embedding):
                 nn.init.normal_(module.weight, std=0.02)
             if isinstance(module, nn.Linear) and module.bias is not None:
                 nn.init.zeros_(module.bias)
+        if not self.word.weight.is_meta:
+            nn.init.normal_(self.word.weight, std=max(0.02, self._loudness_of_position()))
+
+    @torch.no_grad()
+    def _loudness_of_position(self) -> float:
+        """The deviation at which words are as loud as what position adds to them.
+
+        BERT adds a table as quiet as its words. A formula adds sines of size 1: words of deviation 0.02 would be lost
+        under them and the encoder would learn positions only.
+        """
+        positions = torch.arange(min(self.config.max_len, self.max_tokens or self.config.max_len))[None]
+        silent = torch.zeros(1, positions.shape[1], self.config.width)
+        added = self.position.embed(silent, positions)
+        gain = self.position.embed(silent + 1, positions) - added
+        return float(added.square().mean().sqrt() / gain.square().mean().sqrt())
 
     def extra_repr(self) -> str:
         return f"width={self.config.width}, layers={self.config.layers}, heads={self.config.heads}"
