@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 
 from longdoc.decide import probabilities
 from longdoc.errors import DataError
 from longdoc.pipeline import Pipeline
 from longdoc.training.data import encode_targets
+from longdoc.training.loss import DocumentLoss
 from longdoc.training.metrics import document_metrics
 from longdoc.types import Document, DocumentPrediction, DocumentResult
 
@@ -38,21 +40,24 @@ def evaluate_documents(
 
 
 def metrics_of(pipeline: Pipeline, documents: Sequence[Document], results: Sequence[DocumentResult]) -> dict[str, Any]:
-    """Metrics from results that are there already, in the order of the documents."""
+    """Metrics from results that are there already, in the order of the documents.
+
+    A document without an answer counts as wrong where labels are compared; `loss` and other measures of scores leave
+    it out.
+    """
     task, labels = pipeline.settings.task, pipeline.labels
-    answered = [n for n, result in enumerate(results) if isinstance(result, DocumentPrediction)]
-    if not answered:
+    gold = np.stack([target.numpy() for target in encode_targets(documents, labels, task)])
+    answers = [result for result in results if isinstance(result, DocumentPrediction)]
+    if not answers:
         raise DataError(f"metrics need at least 1 answered document, but none of {len(documents)} has an answer.")
-    targets = encode_targets([documents[n] for n in answered], labels, task)
-    logits = np.asarray([r.logits for r in results if isinstance(r, DocumentPrediction)], dtype=np.float64)
-    gold = np.stack([target.numpy() for target in targets])
-    found = document_metrics(gold, probabilities(logits, task), labels, task)
-    read = sum(r.tokens_read for r in results if isinstance(r, DocumentPrediction))
-    total = sum(r.n_tokens for r in results if isinstance(r, DocumentPrediction))
-    return found | {
-        "task": task,
-        "documents": len(answered),
-        "unanswered": len(documents) - len(answered),
-        "tokens": total,
-        "tokens_read": read,
+    logits = np.full((len(documents), len(labels)), np.nan)
+    answered = [number for number, result in enumerate(results) if isinstance(result, DocumentPrediction)]
+    logits[answered] = [answer.logits for answer in answers]
+    losses = DocumentLoss(task)(torch.from_numpy(logits[answered]), list(torch.from_numpy(gold[answered])))
+    scores = np.full_like(logits, np.nan)
+    scores[answered] = probabilities(logits[answered], task)
+    return document_metrics(gold, scores, labels, task) | {
+        "loss": float(losses.mean()),
+        "tokens": sum(answer.n_tokens for answer in answers),
+        "tokens_read": sum(answer.tokens_read for answer in answers),
     }

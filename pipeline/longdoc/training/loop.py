@@ -16,22 +16,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.utils import gather_object, set_seed
 
-from longdoc.decide import Task, probabilities
+from longdoc.decide import Task
 from longdoc.errors import ConfigurationError, LongDocError
 from longdoc.model import LongDocModel
 from longdoc.pipeline import DocumentRows, Pipeline
 from longdoc.text.batching import PlannedBatch, collate, plan_batches
-from longdoc.training.data import EpochSampler, Example, build_examples, encode_targets
+from longdoc.training.data import EpochSampler, Example, build_examples
+from longdoc.training.evaluation import metrics_of
 from longdoc.training.loss import DocumentLoss
-from longdoc.training.metrics import document_metrics
 from longdoc.training.row_cache import backward_through_documents
 from longdoc.training.settings import TrainingConfig
-from longdoc.types import ChunkBatch, Document, DocumentFailure, DocumentPrediction, DocumentResult
+from longdoc.types import ChunkBatch, Document, DocumentFailure
 
 __all__ = ["TrainingProgress", "TrainingReport", "fine_tune"]
 
@@ -257,28 +256,16 @@ def _evaluate(
     """Metrics over whole documents, each counted once: shared out by number, gathered, and put in order by number."""
     pipeline.model.eval()
     numbers = list(range(accelerator.process_index, len(documents), accelerator.num_processes))
-    results: list[DocumentResult]
     if rows is not None:
         kept = [rows.validation[n] for n in numbers]
         results = [pipeline.answer(item) if isinstance(item, DocumentRows) else item for item in kept]
     else:
         results = pipeline.predict([documents[n] for n in numbers])
-    logits = [r.logits if isinstance(r, DocumentPrediction) else None for r in results]
-    gathered: list[tuple[int, tuple[float, ...] | None]] = list(zip(numbers, logits, strict=True))
+    gathered = list(zip(numbers, results, strict=True))
     if accelerator.num_processes > 1:
         gathered = gather_object(gathered)
     by_number = dict(gathered)
-    answered = [n for n in range(len(documents)) if by_number.get(n) is not None]
-    scores = np.asarray([by_number[n] for n in answered], dtype=np.float64)
-    task, labels = pipeline.settings.task, pipeline.labels
-    targets = encode_targets([documents[n] for n in answered], labels, task)
-    losses = DocumentLoss(task)(torch.from_numpy(scores), targets)
-    found = document_metrics(np.stack([t.numpy() for t in targets]), probabilities(scores, task), labels, task)
-    return found | {
-        "loss": float(losses.mean()),
-        "documents": len(answered),
-        "unanswered": len(documents) - len(answered),
-    }
+    return metrics_of(pipeline, documents, [by_number[n] for n in range(len(documents))])
 
 
 class _FrozenRows:

@@ -62,12 +62,12 @@ def backward_through_documents(
     after = _random_state(placement.device)
     if rows.grad is not None:
         for batch, state, gradient in zip(
-            batches, states, rows.grad.split([len(part) for part in cached]), strict=True
+            batches, states, torch.split(rows.grad, [len(part) for part in cached]), strict=True
         ):
             _set_random_state(placement.device, state)
             with placement.autocast():
                 again = model.chunk_rows(batch)
-            again.backward(gradient)
+            torch.autograd.backward(again, gradient)
         _set_random_state(placement.device, after)
     return value.detach()
 

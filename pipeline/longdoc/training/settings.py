@@ -14,26 +14,26 @@ __all__ = ["TrainingConfig"]
 class TrainingConfig(Config):
     """How a model is trained."""
 
-    num_train_epochs: int = Field(3, ge=1)
+    num_train_epochs: int = Field(default=3, ge=1)
     """Passes over the training documents."""
-    per_device_train_batch_size: int = Field(8, ge=1)
+    per_device_train_batch_size: int = Field(default=8, ge=1)
     """Whole documents of one step on one device, whatever their length."""
-    gradient_accumulation_steps: int = Field(1, ge=1)
+    gradient_accumulation_steps: int = Field(default=1, ge=1)
     """Steps whose gradients are summed before the optimiser moves."""
-    learning_rate: float = Field(2e-5, gt=0)
+    learning_rate: float = Field(default=2e-5, gt=0)
     """Of the encoder."""
-    head_learning_rate: float | None = Field(None, gt=0)
+    head_learning_rate: float | None = Field(default=None, gt=0)
     """Of merger and head, which start from nothing; None: ten times `learning_rate`."""
-    weight_decay: float = Field(0.01, ge=0)
+    weight_decay: float = Field(default=0.01, ge=0)
     """Not applied to biases, norms and position tables."""
-    warmup_ratio: float = Field(0.1, ge=0, le=1)
+    warmup_ratio: float = Field(default=0.1, ge=0, le=1)
     """Share of the steps during which the learning rate rises from zero; it then falls linearly to zero."""
-    max_grad_norm: float = Field(1.0, gt=0)
+    max_grad_norm: float = Field(default=1.0, gt=0)
     """Longer gradients are shortened to this norm."""
     freeze: tuple[str, ...] = ()
     """Names that stay as they are: `encoder` (all of it), `encoder.embeddings`, `encoder.layers.0` ... With the
     whole encoder frozen the rows of all chunks are computed once, and an epoch costs next to nothing."""
-    micro_batch_tokens: int = Field(8192, ge=1)
+    micro_batch_tokens: int = Field(default=8192, ge=1)
     """Tokens that are in memory with their gradients at once. Steps with more go through the row cache: exact
     gradients in two passes, at constant memory."""
     class_weights: Literal["none", "balanced"] = "none"
@@ -41,7 +41,7 @@ class TrainingConfig(Config):
     metric_for_best_model: str = "auto"
     """The validation metric whose best epoch is kept: `auto` is macro_f1 for labels, rmse for numbers, `loss` works
     everywhere."""
-    logging_steps: int = Field(10, ge=1)
+    logging_steps: int = Field(default=10, ge=1)
     """A line in `metrics.jsonl` every so many optimiser steps."""
     seed: int = 0
     """Of the head's start, dropout and the order of documents."""

@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -34,7 +35,7 @@ def test_balanced_single_label_weights_are_scikit_learns() -> None:
 
     targets = [torch.tensor(t) for t in (0, 0, 0, 1, 2, 2)]
     loss = DocumentLoss("single_label", targets, 3, "balanced")
-    expected = compute_class_weight("balanced", classes=[0, 1, 2], y=[int(t) for t in targets])
+    expected = compute_class_weight("balanced", classes=np.arange(3), y=np.array([int(t) for t in targets]))
     assert loss.weights is not None
     assert loss.weights.tolist() == pytest.approx(expected.tolist(), rel=1e-6)
 
