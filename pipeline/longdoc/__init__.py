@@ -14,13 +14,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from longdoc.errors import LongDocError
-from longdoc.types import Document, DocumentFailure, DocumentPrediction
 from longdoc.version import __version__
 
 if TYPE_CHECKING:
     from longdoc.api import train
     from longdoc.config import RunConfig, load_config
     from longdoc.pipeline import Pipeline
+    from longdoc.types import Document, DocumentFailure, DocumentPrediction
 
 __all__ = [
     "Document",
@@ -35,6 +35,9 @@ __all__ = [
 ]
 
 _LAZY = {
+    "Document": "longdoc.types",
+    "DocumentFailure": "longdoc.types",
+    "DocumentPrediction": "longdoc.types",
     "Pipeline": "longdoc.pipeline",
     "RunConfig": "longdoc.config",
     "load_config": "longdoc.config",

@@ -161,7 +161,7 @@ def _explain(error: ValidationError, root: type[BaseModel]) -> str:
         key = ".".join(_without_union_tags(path, root))
         if fault["type"] == "extra_forbidden":
             known = _fields_at(path[:-1], root)
-            near = difflib.get_close_matches(path[-1], known, n=1, cutoff=0.5)
+            near = difflib.get_close_matches(path[-1], known, n=1, cutoff=0.7)
             elsewhere = [] if near else _anywhere(path[-1], root)
             if near:
                 prefix = ".".join(_without_union_tags(path[:-1], root))

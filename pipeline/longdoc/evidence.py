@@ -1,8 +1,8 @@
 """Which passages made the score: contributions of tokens, gathered into passages that people can read.
 
-With mean pooling, a merger that weighs rows, and a linear head, a document's logit is a sum over its tokens, each
-counted in the one chunk where its context is widest. The passages' weights therefore add up to the logit itself
-(the head's bias is spread evenly over the tokens read). Where pooling does not divide over tokens (`cls`), each
+With mean or max pooling and a linear head, a document's logit is a sum over its tokens, each counted in the one chunk
+where its context is widest. The passages' weights therefore add up to the logit itself (the head's bias is spread
+evenly over the tokens read). Where a chunk's row is no sum over tokens (`cls` pooling, a pooler with tanh), each
 chunk's core is one passage; the sum is exact in the same way.
 """
 
@@ -15,7 +15,6 @@ import torch
 from numpy.typing import NDArray
 
 from longdoc.checkpoints.native import ModelSettings
-from longdoc.errors import UsageError
 from longdoc.model import LongDocModel
 from longdoc.precision import Placement
 from longdoc.text.batching import BatchingConfig, plan_batches
@@ -76,15 +75,7 @@ def explain_document(
     Returns:
         Passages in text order, label by label: the best label (single label), the chosen ones or the best one
         (multi label), or the value (regression). The weights of one label add up to its logit within round-off.
-
-    Raises:
-        UsageError: the readout's head does not divide over chunks (a tanh pooler between merger and scores).
     """
-    if not model.readout.additive:
-        raise UsageError(
-            "evidence needs a readout whose head is linear, but this model's head is not. "
-            "Train with `model.readout.head.kind: linear`."
-        )
     tokenized = tokenizer.tokenize(document)
     chunks = chunker.chunks(tokenized)
     names = _labels_to_explain(prediction, settings)
@@ -124,7 +115,7 @@ def explain_document(
         ranges = _passages_inside(split_passages(document.text, tokenized.offsets), [c.core for c in chunks])
         sums = [by_token[start:end].sum(axis=0) for start, end in ranges]
     else:
-        ranges = [tuple(chunk.core) for chunk in chunks]
+        ranges = [(chunk.core.start, chunk.core.end) for chunk in chunks]
         sums = list(by_chunk)
     read = sum(end - start for start, end in ranges)
     passages = []
@@ -158,7 +149,7 @@ def _encoded(
             planned.chunks, range(count), count, pad_id, rows=planned.rows, length=planned.length
         ).to(placement.device)
         with placement.inference():
-            hidden = model.hidden(batch)
+            hidden = model.encoder(batch.token_ids, batch.valid, batch.positions, batch.segments)
         yield list(planned.owners), batch, hidden
 
 

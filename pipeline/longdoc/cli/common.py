@@ -82,11 +82,15 @@ def closing_line(text: str) -> None:
     typer.echo(text)
 
 
+def _say_nothing(done: int, total: int | None, failed: int = 0) -> None:
+    """Progress where nobody looks."""
+
+
 @contextlib.contextmanager
 def show_progress(what: str, unit: str = "documents") -> Iterator[Callable[[int, int | None, int], None]]:
     """A bar on a terminal, nothing when piped. Call it with (done, total or None, failed)."""
     if not sys.stderr.isatty():
-        yield lambda done, total, failed=0: None
+        yield _say_nothing
         return
     from rich.console import Console
     from rich.progress import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -82,7 +82,7 @@ def chunks(
         resolved = load(config, overrides)
         tokenizer = DocumentTokenizer.from_folder(resolve_checkpoint(model))
         chunker = resolved.chunking.build(tokenizer)
-        shown = []
+        shown: list[dict[str, Any]] = []
         for record in read_documents(inputs, resolved.read):
             if len(shown) == limit:
                 break

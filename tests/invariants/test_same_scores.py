@@ -1,0 +1,105 @@
+"""One document alone, in any batch, in any order, with any neighbours: the same scores."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from longdoc.pipeline import Pipeline, PredictionConfig
+from longdoc.precision import PrecisionConfig
+from longdoc.text.batching import BatchingConfig
+from longdoc.types import Document, DocumentPrediction
+
+WORDS = "the licence grants you a right to copy and change this work provided that notices stay in place".split()
+
+
+def text_of(number: int, words: int) -> str:
+    generator = random.Random(number)
+    return " ".join(generator.choice(WORDS) for _ in range(words))
+
+
+DOCUMENTS = [
+    Document(id=f"d{number}", text=text_of(number, words))
+    for number, words in enumerate([1, 3, 12, 13, 14, 29, 30, 31, 47, 60, 61, 90, 200, 7, 333, 30])
+]
+
+
+def logits(pipeline: Pipeline, documents: Sequence[Document]) -> dict[str, tuple[float, ...]]:
+    results = pipeline.predict(documents)
+    assert [result.id for result in results] == [document.id for document in documents]
+    assert all(isinstance(result, DocumentPrediction) for result in results)
+    return {result.id: result.logits for result in results}
+
+
+@pytest.fixture(scope="module")
+def alone(tiny_pipeline: Pipeline) -> dict[str, tuple[float, ...]]:
+    found: dict[str, tuple[float, ...]] = {}
+    for document in DOCUMENTS:
+        found |= logits(tiny_pipeline, [document])
+    return found
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.lists(st.sampled_from(DOCUMENTS), min_size=1, max_size=16, unique_by=lambda d: d.id))
+def test_neighbours_and_order_do_not_change_a_bit(
+    tiny_pipeline: Pipeline, alone: dict[str, tuple[float, ...]], documents: list[Document]
+) -> None:
+    for name, scores in logits(tiny_pipeline, documents).items():
+        assert scores == alone[name]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("read_ahead", [64, 65536])
+def test_threads_and_read_ahead_do_not_change_a_bit(
+    tiny_pipeline: Pipeline, alone: dict[str, tuple[float, ...]], threads: int, read_ahead: int
+) -> None:
+    before = torch.get_num_threads()
+    try:
+        batching = BatchingConfig(read_ahead=read_ahead)
+        precision = PrecisionConfig(device="cpu", dtype="fp32", threads=threads)
+        other = Pipeline(
+            tiny_pipeline.model,
+            tiny_pipeline.settings,
+            tiny_pipeline.tokenizer,
+            PredictionConfig(batching=batching, precision=precision),
+        )
+        assert logits(other, DOCUMENTS) == alone
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("tokens", [32, 200, 4096])
+def test_without_the_deterministic_mode_scores_agree_within_round_off(
+    tiny_pipeline: Pipeline, alone: dict[str, tuple[float, ...]], tokens: int
+) -> None:
+    free = Pipeline(
+        tiny_pipeline.model,
+        tiny_pipeline.settings,
+        tiny_pipeline.tokenizer,
+        PredictionConfig(
+            batching=BatchingConfig(deterministic=False, tokens=tokens),
+            precision=PrecisionConfig(device="cpu", dtype="fp32"),
+        ),
+    )
+    for name, scores in logits(free, DOCUMENTS).items():
+        assert scores == pytest.approx(alone[name], abs=1e-5)
+
+
+def test_stream_and_predict_are_one(tiny_pipeline: Pipeline, alone: dict[str, tuple[float, ...]]) -> None:
+    streamed = {result.id: result.logits for result in tiny_pipeline.stream(iter(DOCUMENTS))}
+    assert streamed == alone
+
+
+def test_minilm_at_full_size_is_bit_equal_too(minilm_folder: object) -> None:
+    pipeline = Pipeline.from_checkpoint(
+        "default", labels=("a", "b"), prediction=PredictionConfig(precision=PrecisionConfig(device="cpu", dtype="fp32"))
+    )
+    documents = [Document(id=str(n), text=text_of(n, words)) for n, words in enumerate([5, 700, 60, 1100, 300])]
+    together = logits(pipeline, documents)
+    for document in documents[:4]:
+        assert logits(pipeline, [document])[document.id] == together[document.id]
