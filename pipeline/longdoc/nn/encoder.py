@@ -24,6 +24,7 @@ from longdoc.nn.layers import (
 )
 from longdoc.nn.mask import AttentionMask
 from longdoc.nn.position import Geometry, LearnedConfig, PositionConfig, PositionEncoding
+from longdoc.nn.position.axes import reading_order
 from longdoc.nn.position.counting import count_positions
 from longdoc.schema import Config
 
@@ -131,7 +132,8 @@ class Encoder(nn.Module):
             token_ids: int64 (N, L).
             valid: bool (N, L), True = a real token; None = all. Padding may stand on either side, and whatever its
                 ids, it never reaches a real token's state.
-            positions: int64 (N, L) or (1, L); None = counted from the real tokens of each segment.
+            positions: int64 (N, L) or (1, L); None = counted from the real tokens of each segment. With further axes,
+                which some position encodings read: (A, 1|N, L), axis 0 is the reading order.
             segments: int64 (N, L) where several texts share a row; they do not see each other.
 
         Returns:
@@ -147,7 +149,7 @@ class Encoder(nn.Module):
             token_ids = token_ids.masked_fill(~valid, 0)  # padding ids may be anything, in the table or not
             positions = None if positions is None else positions.masked_fill(~valid, 0)
             mask = mask & padding
-        order = count_positions(token_ids, valid, segments) if positions is None else positions
+        order = count_positions(token_ids, valid, segments) if positions is None else reading_order(positions)
         positions = order.clamp(min=0) if positions is None else positions
 
         x = self.word(token_ids)

@@ -14,7 +14,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from longdoc.errors import UsageError
-from longdoc.nn.position.base import AdditivePosition, Geometry, check_positions
+from longdoc.nn.position.axes import reading_order
+from longdoc.nn.position.base import AdditivePosition, Geometry
 from longdoc.schema import Config
 
 __all__ = ["LearnedConfig", "LearnedPosition"]
@@ -49,8 +50,8 @@ class LearnedPosition(AdditivePosition):
         Raises:
             UsageError: a position lies outside the table.
         """
-        check_positions(positions, self.max_tokens)
-        return F.embedding(positions.to(torch.int64) + self.offset, self.weight)
+        order = reading_order(positions, self.max_tokens)
+        return F.embedding(order.to(torch.int64) + self.offset, self.weight)
 
     def extra_repr(self) -> str:
         return f"width={self.width}, rows={self.rows}, offset={self.offset}"

@@ -13,7 +13,8 @@ from pydantic import Field
 from torch import Tensor
 
 from longdoc.errors import UsageError
-from longdoc.nn.position.base import AdditivePosition, Geometry, PastMaxLen, check_positions
+from longdoc.nn.position.axes import reading_order
+from longdoc.nn.position.base import AdditivePosition, Geometry, PastMaxLen
 from longdoc.schema import Config
 
 __all__ = ["SinusoidalConfig", "SinusoidalPosition"]
@@ -66,7 +67,7 @@ class SinusoidalPosition(AdditivePosition):
 
         Angles must be float64: in float32 the error is 5e-3 at position 100,000 and in bfloat16 0.7 at 512.
         """
-        check_positions(positions, self.max_tokens)
+        positions = reading_order(positions, self.max_tokens)
         device = positions.device
         at = torch.device("cpu") if device.type == "mps" else device  # mps has no float64
         pairs = (self.width + 1) // 2
