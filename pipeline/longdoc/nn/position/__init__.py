@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, get_args
 
 from pydantic import Field
 
+from longdoc.nn.position.alibi import AlibiConfig, AlibiPosition
+from longdoc.nn.position.axes import reading_order, stack_axes
+from longdoc.nn.position.axial import AxialConfig, AxialPosition
+from longdoc.nn.position.axial_rotary import AxialRotaryConfig, AxialRotaryPosition
 from longdoc.nn.position.base import (
     AdditivePosition,
     Geometry,
@@ -13,34 +17,95 @@ from longdoc.nn.position.base import (
     PositionPlan,
     StackedPosition,
 )
+from longdoc.nn.position.buckets import BucketsConfig, BucketsPosition
+from longdoc.nn.position.depth import DepthConfig, DepthPosition
+from longdoc.nn.position.direction import logical_positions
+from longdoc.nn.position.disentangled import DisentangledConfig, DisentangledPosition
+from longdoc.nn.position.language import LanguageConfig, LanguagePosition, language_number
+from longdoc.nn.position.language_gate import LanguageGateConfig, LanguageGatePosition
 from longdoc.nn.position.learned import LearnedConfig, LearnedPosition
+from longdoc.nn.position.lengthening import interpolate, tile
 from longdoc.nn.position.none import NoPosition, NoPositionConfig
 from longdoc.nn.position.rotary import RotaryConfig, RotaryPosition
+from longdoc.nn.position.shaw import ShawConfig, ShawPosition
 from longdoc.nn.position.sinusoidal import SinusoidalConfig, SinusoidalPosition
 from longdoc.nn.position.stacked import StackedConfig
+from longdoc.nn.position.structure import tree_steps
+from longdoc.nn.position.tree import TreeConfig, TreePosition
+from longdoc.nn.position.vocabularies import LanguageVocabularies
+from longdoc.nn.position.weighted import WeightedConfig, WeightedPosition
 
 __all__ = [
     "AdditivePosition",
+    "AlibiConfig",
+    "AlibiPosition",
+    "AxialConfig",
+    "AxialPosition",
+    "AxialRotaryConfig",
+    "AxialRotaryPosition",
+    "BucketsConfig",
+    "BucketsPosition",
+    "DepthConfig",
+    "DepthPosition",
+    "DisentangledConfig",
+    "DisentangledPosition",
     "Geometry",
+    "LanguageConfig",
+    "LanguageGateConfig",
+    "LanguageGatePosition",
+    "LanguagePosition",
+    "LanguageVocabularies",
     "LearnedConfig",
     "LearnedPosition",
     "NoPosition",
     "NoPositionConfig",
     "PositionConfig",
     "PositionEncoding",
+    "PositionKind",
     "PositionPlan",
     "RotaryConfig",
     "RotaryPosition",
+    "ShawConfig",
+    "ShawPosition",
     "SinusoidalConfig",
     "SinusoidalPosition",
     "StackedConfig",
     "StackedPosition",
+    "TreeConfig",
+    "TreePosition",
+    "WeightedConfig",
+    "WeightedPosition",
+    "interpolate",
+    "language_number",
+    "logical_positions",
+    "reading_order",
+    "stack_axes",
+    "tile",
+    "tree_steps",
 ]
 
 # A new kind is one file and one name in this line.
-PositionKind = LearnedConfig | SinusoidalConfig | RotaryConfig | NoPositionConfig | StackedConfig
+PositionKind = (
+    LearnedConfig
+    | SinusoidalConfig
+    | WeightedConfig
+    | RotaryConfig
+    | AlibiConfig
+    | ShawConfig
+    | BucketsConfig
+    | DisentangledConfig
+    | AxialConfig
+    | AxialRotaryConfig
+    | TreeConfig
+    | DepthConfig
+    | LanguageConfig
+    | LanguageGateConfig
+    | NoPositionConfig
+    | StackedConfig
+)
 
 PositionConfig = Annotated[PositionKind, Field(discriminator="kind")]
 """A position encoding by its `kind`."""
 
-StackedConfig.model_rebuild(_types_namespace={"PositionConfig": PositionConfig})
+for _kind in get_args(PositionKind):  # some kinds hold others
+    _kind.model_rebuild(_types_namespace={"PositionConfig": PositionConfig})
