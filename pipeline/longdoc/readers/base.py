@@ -12,7 +12,7 @@ from pydantic import Field, field_validator, model_validator
 
 from longdoc.errors import DocumentError, FailureReason
 from longdoc.schema import Config
-from longdoc.types import DocumentFailure, Place, Record
+from longdoc.types import DocumentFailure, Place, Record, short_digest
 
 __all__ = ["FieldMap", "ReadConfig", "Reader", "Source", "failed", "record_limit"]
 
@@ -101,9 +101,7 @@ class Source:
     name: str
 
     def __repr__(self) -> str:
-        from longdoc.types import short_digest  # a path may name a person
-
-        return f"Source(name=#{short_digest(self.name)})"
+        return f"Source(name=#{short_digest(self.name)})"  # a path may name a person
 
 
 class Reader(Protocol):

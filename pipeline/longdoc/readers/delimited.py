@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import io
+import itertools
 import sys
 import threading
 from collections.abc import Iterator
@@ -64,7 +66,7 @@ def _header_names(header: Row, source: Source, settings: ReadConfig) -> list[str
     if header.fault is not None:
         raise header.fault
     names = [name.strip() for name in header.cells]
-    check_columns(names, source, settings)
+    check_columns(names, source, settings, from_text=True)
     return names
 
 
@@ -92,7 +94,7 @@ def _number(cell: str) -> Any:
 
 def _find_delimiter(sample: str, text: str) -> str:
     """The one under which the header has the text column, or else the most columns; ties by the order of the list."""
-    lines = sample.splitlines(keepends=True)[:50]
+    lines = list(itertools.islice(io.StringIO(sample, newline=""), 50))
 
     def columns(delimiter: str) -> tuple[bool, int]:
         try:

@@ -26,6 +26,8 @@ def find(inputs: Sequence[str | Path], settings: ReadConfig, readers: Sequence[R
             found = list(_expand(os.fspath(named), settings, suffixes))
         except DocumentError as error:  # a state file of a dataset that cannot be read
             fault = str(error)
+        except OSError as error:
+            fault = f"The system says no ({type(error).__name__}): check its rights."
         else:
             fault = "" if found else "Nothing to read was found there: hidden files and empty folders do not count."
         if fault:
@@ -51,13 +53,13 @@ def _expand(named: str, settings: ReadConfig, suffixes: tuple[str, ...]) -> Iter
 def _named_file(path: Path, suffixes: tuple[str, ...]) -> Source:
     """A file that the user names must be usable, or else nothing is started."""
     root = path.parent.resolve()
-    source = Source(root / path.name, root, path.name)
+    source = Source(root / path.name, root, _name(Path(path.name)))
     try:
         target = source.path.resolve(strict=True)
     except (OSError, RuntimeError):
         target = None
     if target is None or not target.is_relative_to(root):
-        raise DataError(f"`{path}` is a symbolic link that leads out of its folder. Name the file it stands for.")
+        raise DataError(f"`{path}` is a link that leads out of its folder, or nowhere. Name the file it stands for.")
     if not stat.S_ISREG(target.stat().st_mode):
         raise DataError(f"`{path}` is not a regular file (a pipe, a device or a socket). Save it to a file first.")
     if not path.name.lower().endswith(suffixes):
@@ -69,7 +71,7 @@ def _named_file(path: Path, suffixes: tuple[str, ...]) -> Source:
 def _folder(path: Path, settings: ReadConfig) -> Iterable[Source]:
     root = path.resolve()
     if is_dataset_folder(root):
-        return [dataset_source(root, root.parent, root.name, settings)]
+        return [dataset_source(root, root.parent, _name(Path(root.name)), settings)]
     return sorted(_walk(root, root, settings), key=lambda source: source.name)
 
 
@@ -94,7 +96,7 @@ def _entry(path: Path, root: Path, settings: ReadConfig) -> Iterator[Source]:
     Links to folders are not followed. One that leads out of `root` is a source, so that it shows up as refused; what
     one inside stands for is there under its real name.
     """
-    name = path.relative_to(root).as_posix()
+    name = _name(path.relative_to(root))
     if not path.is_dir():
         yield Source(path, root, name)
     elif path.is_symlink():
@@ -104,6 +106,11 @@ def _entry(path: Path, root: Path, settings: ReadConfig) -> Iterator[Source]:
         yield dataset_source(path, root, name, settings)
     else:
         yield from _walk(path, root, settings)
+
+
+def _name(path: Path) -> str:
+    """The path with forward slashes; bytes of a file name that are no UTF-8 become escapes, since names are ids."""
+    return path.as_posix().encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _pattern(pattern: str, settings: ReadConfig) -> Iterable[Source]:
@@ -134,6 +141,6 @@ def _with_distinct_names(groups: list[list[Source]]) -> list[list[Source]]:
     def renamed(source: Source) -> Source:
         if source.root == Path():
             return source
-        return dataclasses.replace(source, name=(source.root.relative_to(common) / source.name).as_posix())
+        return dataclasses.replace(source, name=_name(source.root.relative_to(common) / source.name))
 
     return [[renamed(source) for source in group] for group in groups]

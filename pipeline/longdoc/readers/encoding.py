@@ -121,28 +121,34 @@ def _declared(data: bytes, given: str | None) -> Encoding | None:
 
 
 def _extends_ascii(name: str) -> bool:
+    """Whether ASCII bytes mean ASCII and nothing else, so that valid UTF-8 in this encoding is plain ASCII."""
     plain = "".join(map(chr, range(128)))
     try:
-        return plain.encode("ascii").decode(name) == plain
+        if plain.encode("ascii").decode(name) != plain:
+            return False
     except UnicodeDecodeError:
         return False
+    encoded = [c.encode(name, "ignore") for c in "é\u0416\u05d0\u65e5\ud55c"]
+    return not any(code and code.isascii() for code in encoded)  # as in ISO-2022-JP, HZ and UTF-7
 
 
 def _utf16_without_mark(sample: bytes) -> str | None:
     """UTF-16 shows itself: NULs stand at every other byte only, and the bytes there take few values.
 
-    Space, digits and line ends give NUL, the letters of an alphabet give NUL or that alphabet's number, and general
-    punctuation such as quotes and joiners gives 0x20.
+    Space, digits and line ends give NUL, the letters of an alphabet that alphabet's one or two numbers, and general
+    punctuation such as quotes and joiners 0x20. In a few bytes all that could be chance: there only NULs count.
     """
     if b"\0" not in sample:
         return None
     for name, high in (("utf-16-le", 1), ("utf-16-be", 0)):
         tops, lows = sample[high::2], sample[1 - high :: 2]
-        nuls = tops.count(0)
+        nuls = usual = tops.count(0)
         if lows.count(0) * 50 > nuls or nuls * 20 < len(tops):
             continue
-        letters = max((tops.count(value) for value in set(tops) - {0, 0x20}), default=0)
-        if nuls + tops.count(0x20) + letters >= 0.9 * len(tops):
+        if len(tops) >= 8:
+            letters = sorted(tops.count(value) for value in set(tops) - {0, 0x20})
+            usual += tops.count(0x20) + sum(letters[-2:])
+        if usual >= 0.9 * len(tops):
             return name
     return None
 
@@ -151,7 +157,7 @@ def _other_than_utf8(data: bytes, bad: int, given: str | None) -> Encoding:
     """For data whose byte `bad` is not valid UTF-8."""
     if given is not None:
         return Encoding(given, "given")
-    start = max(0, bad - SAMPLE_BYTES // 2)
+    start = 0 if bad < SAMPLE_BYTES // 2 else bad - 256
     sample = data[start : start + SAMPLE_BYTES]
     if not _is_damaged_utf8(sample):
         name = guess_encoding(sample)

@@ -3,8 +3,8 @@
 charset-normalizer proposes decodings and names the language of each. Its order among the proposals is not to be
 trusted (it takes Spanish in Latin-1 for Latin-10, and Shift-JIS for Korean), so that a proposal counts here only if
 the characters it yields fit the language: no letter that the language does not have, no capital in mid-word, no
-symbol inside a word, kana in Japanese, frequent characters in Chinese. If two proposals that fit read differently,
-there is no answer.
+symbol inside a word, kana in Japanese, frequent characters in Chinese. If two proposals that read differently fit
+languages that are equally likely, there is no answer.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ _LEAST_COHERENCE = 0.5
 """Share of a language's usual letters that charset-normalizer must find."""
 _LEAST_FITTING = 0.98
 """Share of the characters beyond ASCII that must fit the language."""
+_LEAST_EVIDENCE = 3
+"""Characters beyond ASCII without which anything fits."""
 _SYMBOL_IN_WORD = re.compile(r"(?<=[^\W\d_])[±§¶¾¼½×¡¿«“„](?=[^\W\d_])")
 
 
@@ -31,7 +33,7 @@ def guess_encoding(sample: bytes) -> str | None:
     """Python's name of the encoding of `sample`, or None if several are possible or none is likely."""
     from charset_normalizer import from_bytes
 
-    fitting: dict[str, str] = {}
+    fitting: dict[str, tuple[int, str]] = {}
     proposals = from_bytes(sample, preemptive_behaviour=False, enable_fallback=False, cp_isolation=list(_CANDIDATES))
     for proposal in proposals:
         names = {proposal.encoding, *proposal.could_be_from_charset}
@@ -41,23 +43,28 @@ def guess_encoding(sample: bytes) -> str | None:
             continue
         rule = _EAST_ASIAN.get(name)
         if rule is not None:
-            fits = rule(text)
+            rank = 0 if rule(text) else None
+        elif proposal.coherence >= _LEAST_COHERENCE and _words_are_plain(text):
+            ranks = enumerate(proposal.languages)  # the likeliest first
+            rank = next((rank for rank, language in ranks if _fits_alphabet(text, language)), None)
         else:
-            fits = (
-                proposal.coherence >= _LEAST_COHERENCE
-                and _words_are_plain(text)
-                and any(_fits_alphabet(text, language) for language in proposal.languages[:3])
-            )
-        if fits:
-            fitting[text] = name
-    return next(iter(fitting.values())) if len(fitting) == 1 else None
+            rank = None
+        if rank is not None:
+            fitting[text] = rank, name
+    best = sorted(fitting.values())[:2]
+    if len(best) == 2 and best[0][0] == best[1][0]:
+        return None
+    return best[0][1] if best else None
 
 
 def _fits_alphabet(text: str, language: str) -> bool:
     alphabet = ALPHABETS.get(language)
     if alphabet is None:
         return False
-    foreign = "".join(c for c in text if c > "\x7f" and c not in PUNCTUATION).lower()
+    beyond = [c for c in text if c > "\x7f"]
+    if len(beyond) < _LEAST_EVIDENCE:
+        return False
+    foreign = "".join(c for c in beyond if c not in PUNCTUATION).lower()
     return sum(c in alphabet for c in foreign) >= _LEAST_FITTING * len(foreign)
 
 

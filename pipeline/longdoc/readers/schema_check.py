@@ -15,30 +15,40 @@ _LONGEST_NAME = 40
 _MOST_NAMES = 30
 
 
-def check_columns(names: Sequence[str], source: Source, settings: ReadConfig) -> None:
-    """Raise `DataError` if a column occurs twice or the text column is missing."""
-    for number, name in enumerate(names):
-        if name and name in names[:number]:
-            shown = f"`{name}`" if _looks_like_a_name(name) else f"number {number + 1}"
+def check_columns(names: Sequence[str], source: Source, settings: ReadConfig, from_text: bool = False) -> None:
+    """Raise `DataError` if a column occurs twice or the text column is missing.
+
+    `from_text`: the names are the first line of a text file. They are shown only if they all look like names, since
+    a file without a header line begins with somebody's text.
+    """
+    shown = [_shown(name) for name in names]
+    if from_text and not all(_looks_like_a_name(name) for name in names if name):
+        shown = [f"number {number}" for number in range(1, len(names) + 1)]
+    for index, name in enumerate(names):
+        if name and name in names[:index]:
             raise DataError(
-                f"The column {shown} occurs twice in {source.name}. Rename one of the two, so that it is clear which "
-                f"one is meant."
+                f"The column {shown[index]} occurs twice in {source.name}. Rename one of the two, so that it is clear "
+                f"which one is meant."
             )
     text = settings.fields.text
-    if text not in names:
-        raise DataError(
-            f"{source.name} has no column `{text}`. {_found(names)} Name the column that holds the documents in "
-            f"`fields.text`."
+    if text in names:
+        return
+    if shown and shown[0] == "number 1":
+        found = (
+            f"Its first line has {len(names)} cells that do not look like names of columns: is there a header line, "
+            f"and is `delimiter` right?"
         )
+    else:
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        found = f"Columns found: {', '.join(shown[:_MOST_NAMES])}{more}."
+    raise DataError(
+        f"{source.name} has no column `{text}`. {found} Name the column that holds the documents in `fields.text`."
+    )
 
 
-def _found(names: Sequence[str]) -> str:
-    """The names, unless they may be content: a file without a header line begins with somebody's text."""
-    if not all(_looks_like_a_name(name) for name in names if name):
-        return f"Its first line has {len(names)} cells that do not look like column names: is there a header line?"
-    shown = ", ".join(f"`{name}`" for name in names[:_MOST_NAMES])
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return f"Columns found: {shown}{more}."
+def _shown(name: str) -> str:
+    short = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
+    return "`" + short.encode("utf-8", "replace").decode("utf-8") + "`"
 
 
 def _looks_like_a_name(name: str) -> bool:
