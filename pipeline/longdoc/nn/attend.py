@@ -87,14 +87,15 @@ def _attend(
 ) -> Tensor:
     exact = torch.promote_types(q.dtype, torch.float32)
     if value_term is not None or (dropout > 0 and q.device.type == "cpu"):
+        wide = exact if q.dtype == torch.float16 else q.dtype  # float16 has no room for products of large numbers
         scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
-        scores = ((q * scale) @ k.transpose(-1, -2)).to(exact)
+        scores = ((q.to(wide) * scale) @ k.to(wide).transpose(-1, -2)).to(exact)
         added = _added_to_scores(mask, bias, exact)
         if added is not None:
             scores = scores + added
-        weights = drop(scores.softmax(-1), dropout).to(q.dtype)
-        out = weights @ v
-        return out if value_term is None else out + value_term(weights)
+        weights = drop(scores.softmax(-1), dropout).to(wide)
+        out = weights @ v.to(wide)
+        return (out if value_term is None else out + value_term(weights)).to(q.dtype)
     if bias is None:
         allowed = None if mask is None else mask.for_kernel
         return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, dropout_p=dropout, scale=scale)
