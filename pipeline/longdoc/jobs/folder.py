@@ -78,7 +78,7 @@ def locked(work: Path) -> Iterator[None]:
 
 
 def remove_leftovers(work: Path) -> None:
-    """Delete temporary files of runs that were killed. Call it while holding the lock."""
+    """Delete temporary files of processes that were killed. Call it with the lock held and no worker alive."""
     for path in work.glob(".*.tmp"):
         with suppress(OSError):
             path.unlink()

@@ -142,6 +142,7 @@ def _run(
                 f"{plan.sources[number].name} has changed while the job ran, so {output} may mix two versions of it. "
                 "Start again in another folder."
             )
+    remove_leftovers(work_folder)  # of workers that died
     write_manifest(output, plan, outcomes)
     return _report(job, outcomes, written=len(outcomes) - reused)
 

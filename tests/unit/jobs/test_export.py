@@ -9,8 +9,8 @@ import os
 
 import pyarrow.parquet as pq
 import pytest
-from job_kit import EchoPredictor, load_echo, write_corpus
 
+from job_kit import EchoPredictor, load_echo, write_corpus
 from longdoc.errors import CannotWriteError, JobError, UsageError
 from longdoc.jobs import JobConfig, export_job, run_job
 from longdoc.jobs.parts import PARQUET_SCHEMA, read_part

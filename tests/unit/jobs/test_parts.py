@@ -7,8 +7,8 @@ import math
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from job_kit import write_documents
 
+from job_kit import write_documents
 from longdoc.errors import JobError
 from longdoc.jobs.parts import PARQUET_SCHEMA, check_part, read_part, write_part
 from longdoc.jobs.plan import JobConfig, plan_job

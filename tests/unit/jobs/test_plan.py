@@ -6,8 +6,8 @@ import json
 import os
 
 import pytest
-from job_kit import write_corpus, write_documents
 
+from job_kit import write_corpus, write_documents
 from longdoc.errors import DataError, DuplicateIdError, JobError, PlanMismatchError
 from longdoc.jobs.identity import IdDigest
 from longdoc.jobs.plan import JobConfig, JobPlan, plan_job
@@ -30,7 +30,7 @@ def test_parts_hold_all_documents_once_in_order_across_sources(tmp_path, size):
     made = plan([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], tmp_path / "out", size)
     assert [part.number for part in made.parts] == list(range(-(-25 // size)))
     found = [ids_of_part(made, part) for part in made.parts]
-    assert sum(found, []) == ids
+    assert [each for members in found for each in members] == ids
     assert all(len(part) == size for part in found[:-1])
     assert made.documents == 25
     for part, members in zip(made.parts, found, strict=True):
@@ -90,7 +90,10 @@ def test_one_changed_byte_is_found_though_size_and_time_are_equal(tmp_path):
     [
         ({"size": 5}, "`job.documents_per_part` was 4 when it was planned, but is 5 now."),
         ({"evidence": True}, "`job.evidence` was False when it was planned, but is True now."),
-        ({"fingerprint": "model-2"}, "the model or how it predicts was 'model-1' when it was planned, but is 'model-2' now."),
+        (
+            {"fingerprint": "model-2"},
+            "the model or how it predicts was 'model-1' when it was planned, but is 'model-2' now.",
+        ),
         ({"read": ReadConfig(encoding="cp1252")}, "`read.encoding` was None when it was planned, but is 'cp1252' now."),
         (
             {"read": ReadConfig(fields=FieldMap(text="body"))},
@@ -137,12 +140,14 @@ def test_inputs_that_came_or_went_are_named(tmp_path):
 
 def test_two_documents_with_one_id_are_refused_with_both_places(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"id": "x", "text": "1"}\n{"id": "same", "text": "2"}\n')
-    (tmp_path / "b.jsonl").write_text('{"id": "y", "text": "3"}\n\n{"id": "z", "text": "4"}\n{"id": "same", "text": "5"}\n')
+    (tmp_path / "b.jsonl").write_text(
+        '{"id": "y", "text": "3"}\n\n{"id": "z", "text": "4"}\n{"id": "same", "text": "5"}\n'
+    )
     with pytest.raises(DuplicateIdError) as caught:
         plan([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], tmp_path / "out")
     assert str(caught.value) == (
-        "ids must be unique in a job, but the documents at a.jsonl:2 and b.jsonl:4 have the same id. Rename one, or map "
-        "`read.fields.id` to a field that is unique."
+        "ids must be unique in a job, but the documents at a.jsonl:2 and b.jsonl:4 have the same id. Rename one, or "
+        "map `read.fields.id` to a field that is unique."
     )
     assert not (tmp_path / "out/_plan.json").exists()
 

@@ -9,8 +9,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from job_kit import EchoPredictor, final_files, load_echo, write_corpus, write_documents
 
+from job_kit import EchoPredictor, final_files, load_echo, write_corpus, write_documents
 from longdoc.errors import (
     ConfigurationError,
     InterruptedJobError,
@@ -144,8 +144,8 @@ def test_parts_that_the_plan_does_not_know_are_refused(corpus, tmp_path):
     with pytest.raises(JobError) as caught:
         run_job([source], tmp_path / "out", load_echo, job=SIZE)
     assert str(caught.value) == (
-        f"{tmp_path / 'out'} must hold no parts but those of its plan, but holds part-00007.parquet. Remove it, or name "
-        "another output folder."
+        f"{tmp_path / 'out'} must hold no parts but those of its plan, but holds part-00007.parquet. Remove it, or "
+        "name another output folder."
     )
 
 
@@ -292,9 +292,7 @@ def test_a_signal_before_the_work_begins_stops_at_once(corpus, tmp_path):
 def test_a_job_runs_outside_the_main_thread_too(corpus, tmp_path):
     _, source = corpus
     reports = []
-    thread = threading.Thread(
-        target=lambda: reports.append(run_job([source], tmp_path / "out", load_echo, job=SIZE))
-    )
+    thread = threading.Thread(target=lambda: reports.append(run_job([source], tmp_path / "out", load_echo, job=SIZE)))
     thread.start()
     thread.join()
     assert reports[0].documents == 26

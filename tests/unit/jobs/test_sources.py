@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 import pytest
-from job_kit import write_documents
 
+from job_kit import write_documents
 from longdoc.errors import DataError
 from longdoc.jobs.sources import SourceWatch, digest_of, list_sources, read_records
 from longdoc.readers.base import ReadConfig

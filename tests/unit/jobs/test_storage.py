@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import stat
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ def test_the_file_is_durable_before_it_is_visible_and_the_name_is_durable_last(t
     fsync, replace = os.fsync, os.replace
 
     def recorded_fsync(descriptor):
-        calls.append("fsync folder" if os.path.isdir(f"/proc/self/fd/{descriptor}") else "fsync file")
+        calls.append("fsync folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "fsync file")
         fsync(descriptor)
 
     def recorded_replace(before, after):

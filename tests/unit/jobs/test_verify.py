@@ -7,8 +7,8 @@ import shutil
 
 import pyarrow.parquet as pq
 import pytest
-from job_kit import load_echo, write_corpus, write_documents
 
+from job_kit import load_echo, write_corpus, write_documents
 from longdoc.errors import JobError
 from longdoc.jobs import JobConfig, run_job, verify_job
 from longdoc.jobs.identity import IdDigest
@@ -128,8 +128,8 @@ def test_a_document_that_is_in_two_parts_is_found_even_if_plan_and_manifest_agre
     results = [DocumentPrediction(id="a"), DocumentPrediction(id="b")]
     write_manifest(output, plan, {p.number: write_part(output, plan, p, results) for p in plan.parts})
     assert sentence(output) == (
-        f"{output} must hold each document once, but row 0 of part-00000.parquet and row 0 of part-00001.parquet are one "
-        "document."
+        f"{output} must hold each document once, but row 0 of part-00000.parquet and row 0 of part-00001.parquet are "
+        "one document."
     )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from job_kit import RAISES, EchoPredictor, echo, write_corpus, write_documents
 
+from job_kit import RAISES, EchoPredictor, echo, write_corpus, write_documents
 from longdoc.errors import DataError, DocumentError, JobError, PlanMismatchError
 from longdoc.jobs.parts import read_part
 from longdoc.jobs.plan import JobConfig, plan_job
@@ -72,7 +72,11 @@ def test_the_document_that_makes_the_predictor_raise_fails_alone(tmp_path, error
     found = [(row["status"], row["reason"], row["stage"], row["error"], row["detail"]) for row in rows(tmp_path)]
     # Python turns a StopIteration inside a generator into a RuntimeError.
     name = "RuntimeError" if isinstance(error, StopIteration) else type(error).__name__
-    assert found == [("ok", None, None, None, None), ("failed", reason, stage, name, None), ("ok", None, None, None, None)]
+    assert found == [
+        ("ok", None, None, None, None),
+        ("failed", reason, stage, name, None),
+        ("ok", None, None, None, None),
+    ]
 
 
 @given(st.lists(st.sampled_from(["fine", RAISES, "raises late"]), min_size=1, max_size=8), st.integers(1, 4))

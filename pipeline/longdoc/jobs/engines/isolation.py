@@ -7,7 +7,7 @@ import logging
 from longdoc.errors import JobError
 from longdoc.jobs.attempts import DocumentAttempts
 from longdoc.jobs.engines.base import JobWork, check_fingerprint
-from longdoc.jobs.engines.worker import WorkerProcess, raise_reported
+from longdoc.jobs.engines.worker import DEATHS_WHILE_LOADING, WorkerProcess, raise_reported
 from longdoc.jobs.job_plan import PartPlan
 from longdoc.jobs.parts import PartOutcome, write_part
 from longdoc.jobs.work import part_documents, run_part
@@ -16,7 +16,6 @@ from longdoc.types import DocumentFailure, DocumentResult
 __all__ = ["isolate"]
 
 _log = logging.getLogger(__name__)
-_DEATHS_WHILE_LOADING = 3
 _GIVEN_UP_IN_A_ROW = 16
 
 
@@ -68,7 +67,7 @@ def _in_line(work: JobWork, part: PartPlan) -> PartOutcome:
     """No worker can be started (the program's main module cannot be imported): run the part without a guard."""
     if work.job.workers > 1:
         raise JobError(
-            f"{_DEATHS_WHILE_LOADING} workers in a row died while they loaded the model. Look for memory; a script "
+            f"{DEATHS_WHILE_LOADING} workers in a row died while they loaded the model. Look for memory; a script "
             "that starts a job needs `if __name__ == '__main__':`."
         )
     _log.warning("%s is run without a guard: no worker process can be started", work.plan.part_name(part))
@@ -96,7 +95,7 @@ class _Solitary:
 
     @property
     def can_start(self) -> bool:
-        return self._failed_starts < _DEATHS_WHILE_LOADING
+        return self._failed_starts < DEATHS_WHILE_LOADING
 
     def answer(self, ordinal: int) -> DocumentResult | None:
         """The answer for a document, or None when the worker died, before or during it."""

@@ -16,7 +16,7 @@ from multiprocessing.reduction import ForkingPickler
 from longdoc.errors import JobError, UsageError
 from longdoc.jobs.engines.base import JobWork, check_fingerprint
 from longdoc.jobs.engines.isolation import isolate
-from longdoc.jobs.engines.worker import WorkerProcess, raise_reported
+from longdoc.jobs.engines.worker import DEATHS_WHILE_LOADING, WorkerProcess, raise_reported
 from longdoc.jobs.job_plan import PartPlan
 from longdoc.jobs.parts import PartOutcome
 from longdoc.jobs.work import run_part
@@ -24,7 +24,6 @@ from longdoc.jobs.work import run_part
 __all__ = ["run_local"]
 
 _log = logging.getLogger(__name__)
-_DEATHS_WHILE_LOADING = 3
 
 
 def run_local(work: JobWork, parts: Sequence[PartPlan]) -> Iterator[PartOutcome]:
@@ -143,7 +142,7 @@ def _bury(
     worker.close()
     if work.stopping():
         return
-    if deaths_while_loading >= _DEATHS_WHILE_LOADING:
+    if deaths_while_loading >= DEATHS_WHILE_LOADING:
         raise JobError(
             f"{deaths_while_loading} workers in a row died while they loaded the model (the last of {cause}). "
             "Lower `workers` if memory is short; a script that starts a job needs `if __name__ == '__main__':`."

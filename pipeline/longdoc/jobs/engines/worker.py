@@ -22,7 +22,10 @@ from longdoc.jobs.job_plan import JobPlan, PartPlan
 from longdoc.jobs.work import Predictor, answer_alone, part_documents, run_part
 from longdoc.types import Document, DocumentFailure
 
-__all__ = ["WorkerProcess", "raise_reported"]
+__all__ = ["DEATHS_WHILE_LOADING", "WorkerProcess", "raise_reported"]
+
+DEATHS_WHILE_LOADING = 5
+"""So many workers in a row that die before their predictor is loaded are no accident."""
 
 _POLL_SECONDS = 0.5
 
