@@ -36,6 +36,8 @@ from longdoc.training.regression import regression_metrics
 
 __all__ = ["classification_metrics", "document_metrics"]
 
+_EMPTY = "a document without labels that is given none counts 1 in sample_f1"
+
 
 def document_metrics(
     gold: ArrayLike, scores: ArrayLike, labels: Sequence[str], task: str, *, threshold: float = 0.5, **options: Any
@@ -140,7 +142,7 @@ def classification_metrics(
         "choices": {
             "macro": f"mean over {len(averaged)} of the model's {len(names)} labels: those that "
             + ("occur in the gold data" if average_over is None else "the caller named"),
-            "empty_documents": "a document without labels that is given none counts 1 in sample_f1",
+            **({} if task == "single_label" else {"empty_documents": _EMPTY}),
             "unanswered": "wrong wherever labels are compared, left out where scores are measured",
             "calibration": f"{BINS} bins of equal width of "
             + ("the highest score" if task == "single_label" else "the scores of all pairs of document and label"),
