@@ -6,7 +6,7 @@ import math
 from typing import Literal
 
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor
 
 from longdoc.nn.position.scaling.base import RotaryScaling, plain_frequencies
@@ -26,6 +26,15 @@ class Llama3Scaling(RotaryScaling):
     """Wavelengths over `original_max_len` / this are divided by `factor`."""
     high_frequency_factor: float = Field(default=4.0, gt=0)
     """Wavelengths under `original_max_len` / this are kept."""
+
+    @model_validator(mode="after")
+    def _there_is_something_between(self) -> Llama3Scaling:
+        if self.high_frequency_factor <= self.low_frequency_factor:
+            raise ValueError(
+                f"`high_frequency_factor` must be greater than `low_frequency_factor` ({self.low_frequency_factor}), "
+                f"but is {self.high_frequency_factor} instead."
+            )
+        return self
 
     def frequencies(self, theta: float, width: int, device: torch.device | str = "cpu") -> Tensor:
         plain = plain_frequencies(theta, width, device)
