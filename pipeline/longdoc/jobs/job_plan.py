@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,12 +25,21 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class PartPlan:
-    """One part: `documents` records from `cursor` of source number `source` on, and the digest of their ids."""
+    """One part: `documents` records from `cursor` of source number `source` on.
+
+    Attributes:
+        number: of the part, from 0.
+        source, cursor: where its first record is.
+        documents: how many records it has.
+        unreadable: how many of them were failures while planning, other than for want of time or memory.
+        digest: of the ids of all of them, in order.
+    """
 
     number: int
     source: int
     cursor: int
     documents: int
+    unreadable: int
     digest: str
 
 
@@ -69,6 +78,11 @@ class JobPlan:
         """sha256 of the plan. Parts and manifest carry it, so that files of two jobs never mix."""
         return hashlib.sha256(json.dumps(self._tree(), sort_keys=True).encode("ascii")).hexdigest()
 
+    def parts_of(self, source: int) -> list[PartPlan]:
+        """The parts that may hold records of source number `source`."""
+        ends = [part.source for part in self.parts[1:]] + [len(self.sources)]
+        return [part for part, end in zip(self.parts, ends, strict=False) if part.source <= source <= end]
+
     def part_name(self, part: PartPlan) -> str:
         """The file of a part. Names sort in the order of the parts."""
         width = max(5, len(str(len(self.parts) - 1)))
@@ -84,10 +98,7 @@ class JobPlan:
             "documents": self.documents,
             "settings": dict(sorted(self.settings.items())),
             "sources": [{"name": source.name, "sha256": source.sha256} for source in self.sources],
-            "parts": [
-                {"source": part.source, "cursor": part.cursor, "documents": part.documents, "digest": part.digest}
-                for part in self.parts
-            ],
+            "parts": [{key: value for key, value in asdict(part).items() if key != "number"} for part in self.parts],
         }
 
     @classmethod

@@ -6,7 +6,7 @@ A plan is a pure function of the inputs' bytes and of the settings that decide r
 from __future__ import annotations
 
 import importlib.metadata
-from collections import Counter
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,11 @@ from pydantic import Field
 
 from longdoc.errors import DuplicateIdError, PlanMismatchError
 from longdoc.jobs.folder import open_job_folder
-from longdoc.jobs.identity import IdDigest, IdLedger, first_repetition
+from longdoc.jobs.identity import IdLedger, first_repetition
 from longdoc.jobs.job_plan import JobPlan, PartPlan, PlannedSource
-from longdoc.jobs.sources import digest_of, list_sources, read_records
+from longdoc.jobs.sources import RollCall, list_sources, read_records
 from longdoc.jobs.storage import PLAN_NAME, work_folder, write_atomically
+from longdoc.readers import source_digest
 from longdoc.readers.base import ReadConfig, Source
 from longdoc.schema import Config
 from longdoc.version import __version__
@@ -58,7 +59,7 @@ def plan_job(
     Raises:
         PlanMismatchError: a source or a setting differs from the plan in `output`; the message names it.
         DuplicateIdError: two documents have one id; the message names both places.
-        DataError: nothing to read, or a source that cannot be opened.
+        DataError: nothing to read, or a source without the configured columns.
         JobError: `output` is not a job's folder.
         CannotWriteError: the plan cannot be written.
     """
@@ -68,7 +69,7 @@ def plan_job(
         open_job_folder(output)
     settings = _settings(read, job, predictor_fingerprint)
     found = list_sources(inputs, read, output)
-    sources = tuple(PlannedSource(source.name, digest_of(source)) for source in found)
+    sources = tuple(PlannedSource(source.name, source_digest(source)) for source in found)
     if old is not None:
         _compare(old, settings, sources, output)
         return JobPlan(old.settings, old.sources, old.parts, found, read)
@@ -106,34 +107,34 @@ def _version(distribution: str) -> str | None:
 def _cut(sources: Sequence[Source], read: ReadConfig, size: int) -> Iterator[PartPlan]:
     """One pass over all records: where each part starts, how many records it has, and that no id occurs twice."""
     ledger = IdLedger()
-    start, digest, count, number = (0, 0), IdDigest(), 0, 0
-    for source, record in read_records(sources, read):
-        if count == 0:
-            start = (source, record.cursor)
-        digest.add(record.document.id)
-        ledger.add(record.document.id)
-        count += 1
-        if count == size:
-            yield PartPlan(number, *start, count, digest.hexdigest())
-            digest, count, number = IdDigest(), 0, number + 1
-    if count:
-        yield PartPlan(number, *start, count, digest.hexdigest())
+    records = read_records(sources, read)
+    for number in itertools.count():
+        roll = RollCall()
+        start = None
+        for source, record in itertools.islice(records, size):
+            start = start or (source, record.cursor)
+            roll.add(record.document)
+            ledger.add(record.document.id)
+        if start is None:
+            break
+        yield PartPlan(number, *start, roll.documents, roll.unreadable, roll.hexdigest())
     repeated = first_repetition(ledger.suspects(), lambda: _places(sources, read))
     if repeated is not None:
-        first, second = repeated
-        raise DuplicateIdError(
-            f"ids must be unique in a job, but the documents at {first} and {second} have the same id. Rename one, or "
-            "map `read.fields.id` to a field that is unique."
-        )
+        raise DuplicateIdError(_repetition(*repeated))
 
 
 def _places(sources: Sequence[Source], read: ReadConfig) -> Iterator[tuple[str, str]]:
-    names = Counter(source.name for source in sources)
-    for number, record in read_records(sources, read):
-        # Two input roots may hold the same relative name; only then is the whole path needed to tell them apart.
-        source = sources[number]
-        place = record.place if names[source.name] == 1 else record.place._replace(path=str(source.path))
-        yield record.document.id, str(place)
+    for _, record in read_records(sources, read):
+        yield record.document.id, str(record.place)
+
+
+def _repetition(first: str, second: str) -> str:
+    if first == second:
+        return f"ids must be unique in a job, but the document at {first} is read twice. Name its file only once."
+    return (
+        f"ids must be unique in a job, but the documents at {first} and {second} have the same id. Rename one, or map "
+        "`read.fields.id` to a field that is unique."
+    )
 
 
 def _compare(old: JobPlan, settings: Mapping[str, Any], sources: Sequence[PlannedSource], output: Path) -> None:

@@ -7,9 +7,9 @@ can be killed at any moment and started again by the same command, and ends with
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence, Set
 from pathlib import Path
+from typing import NoReturn
 
 from longdoc.errors import ConfigurationError, InterruptedJobError, JobError, PlanMismatchError
 from longdoc.jobs.attempts import Attempts
@@ -18,38 +18,21 @@ from longdoc.jobs.engines.base import Engine, JobWork, PredictorSlot
 from longdoc.jobs.folder import locked, open_job_folder, remove_leftovers
 from longdoc.jobs.interruption import Interruption
 from longdoc.jobs.job_plan import JobPlan
-from longdoc.jobs.manifest import total_reasons, write_manifest
+from longdoc.jobs.job_report import JobReport, job_report
+from longdoc.jobs.manifest import write_manifest
 from longdoc.jobs.parts import PartOutcome
 from longdoc.jobs.plan import JobConfig, plan_job
 from longdoc.jobs.progress import DocumentCounter, Progress
 from longdoc.jobs.resume import finished_outcomes, kept_parts
-from longdoc.jobs.sources import SourceWatch, digest_of, list_sources
+from longdoc.jobs.sources import SourceWatch, list_sources
 from longdoc.jobs.storage import MANIFEST_NAME, unlink
 from longdoc.jobs.work import Predictor, run_part
+from longdoc.readers import source_digest
 from longdoc.readers.base import ReadConfig
 
 __all__ = ["JobReport", "Progress", "run_job", "run_part"]
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class JobReport:
-    """What a run did.
-
-    Attributes:
-        documents, failed: of the whole job.
-        reused_parts, written_parts: kept from earlier runs, and made by this one.
-        exit_status: 0, or 3 when more documents failed than `max_failures` allows.
-        reasons: failed documents by reason.
-    """
-
-    documents: int
-    failed: int
-    reused_parts: int
-    written_parts: int
-    exit_status: int
-    reasons: dict[str, int] = field(default_factory=dict)
 
 
 def run_job(
@@ -94,7 +77,7 @@ def run_job(
                 outcomes = finished_outcomes(output, plan)
                 if outcomes is not None:
                     counter.start(plan.documents, outcomes.values())
-                    return _report(job, outcomes, written=0)
+                    return job_report(job, outcomes, written=0)
             work = open_job_folder(output)
             with locked(work):
                 return _run(inputs, output, slot, read, job, known, engine, counter, interruption)
@@ -124,8 +107,8 @@ def _run(
     unlink(output / MANIFEST_NAME)  # what it promised is not true any more
     counter.start(plan.documents, outcomes.values())
     missing = [part for part in plan.parts if part.number not in outcomes]
-    reused = len(outcomes)
-    _log.info("%d parts of %d are done, %d documents in all", reused, len(plan.parts), plan.documents)
+    kept = frozenset(outcomes)
+    _log.info("%d parts of %d are done, %d documents in all", len(kept), len(plan.parts), plan.documents)
     attempts = Attempts.load(work_folder, (part.number for part in missing))
     interruption.patient = True
     work = JobWork(plan, output, job, slot, attempts, interruption.stopping, counter.document)
@@ -137,20 +120,28 @@ def _run(
         )
     _check_complete(output, plan, outcomes, interruption)
     for number in watch.touched():
-        if digest_of(plan.inputs[number]) != plan.sources[number].sha256:
-            raise PlanMismatchError(
-                f"{plan.sources[number].name} has changed while the job ran, so {output} may mix two versions of it. "
-                "Start again in another folder."
-            )
+        if source_digest(plan.inputs[number]) != plan.sources[number].sha256:
+            _disown(output, plan, number, written=outcomes.keys() - kept)
     remove_leftovers(work_folder)  # of workers that died
     write_manifest(output, plan, outcomes)
-    return _report(job, outcomes, written=len(outcomes) - reused)
+    return job_report(job, outcomes, written=len(outcomes) - len(kept))
 
 
 def _engine(job: JobConfig) -> Engine:
     if job.engine not in ENGINES:
         raise ConfigurationError(f"`job.engine` must be one of {', '.join(ENGINES)}, but is {job.engine} instead.")
     return ENGINES[job.engine]
+
+
+def _disown(output: Path, plan: JobPlan, source: int, written: Set[int]) -> NoReturn:
+    """A source changed while the job ran: what this run made of it may be of either version, so it must go."""
+    doubtful = [part for part in plan.parts_of(source) if part.number in written]
+    for part in doubtful:
+        unlink(output / plan.part_name(part))
+    raise PlanMismatchError(
+        f"{plan.sources[source].name} has changed while the job ran, so {len(doubtful)} parts that this run made of it "
+        "were removed. Put it back to go on, or start again in another folder."
+    )
 
 
 def _check_complete(output: Path, plan: JobPlan, outcomes: dict[int, PartOutcome], interruption: Interruption) -> None:
@@ -162,15 +153,3 @@ def _check_complete(output: Path, plan: JobPlan, outcomes: dict[int, PartOutcome
             "command again to go on."
         )
     raise JobError(f"the engine must do every part, but did {len(outcomes)} of {len(plan.parts)}. Run the job again.")
-
-
-def _report(job: JobConfig, outcomes: dict[int, PartOutcome], written: int) -> JobReport:
-    failed = sum(outcome.failed for outcome in outcomes.values())
-    return JobReport(
-        documents=sum(outcome.documents for outcome in outcomes.values()),
-        failed=failed,
-        reused_parts=len(outcomes) - written,
-        written_parts=written,
-        exit_status=3 if failed > job.max_failures else 0,
-        reasons=total_reasons(outcomes.values()),
-    )

@@ -1,17 +1,19 @@
-"""The inputs of a job: their records in order, their digests, and whether they changed while the job ran."""
+"""The inputs of a job: their records in order, and whether they changed while the job ran."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from longdoc.errors import DataError
-from longdoc.readers import find_sources, read_source, source_digest
+from longdoc.jobs.identity import IdDigest
+from longdoc.readers import find_sources, read_source
 from longdoc.readers.base import ReadConfig, Source
-from longdoc.types import DocumentFailure, Record
+from longdoc.types import Document, DocumentFailure, Record
 
-__all__ = ["SourceWatch", "digest_of", "list_sources", "read_records"]
+__all__ = ["RollCall", "SourceWatch", "list_sources", "read_records"]
+
+
+_CIRCUMSTANCES = frozenset({"timeout", "memory_limit", "worker_died"})
 
 
 def list_sources(inputs: Sequence[str | Path], read: ReadConfig, output: Path) -> tuple[Source, ...]:
@@ -23,45 +25,34 @@ def list_sources(inputs: Sequence[str | Path], read: ReadConfig, output: Path) -
 def read_records(
     sources: Sequence[Source], read: ReadConfig, source: int = 0, cursor: int = 0
 ) -> Iterator[tuple[int, Record]]:
-    """(number of the source, record) from the record at `cursor` of source number `source` on, to the very end.
-
-    An id that has no UTF-8 form (a lone surrogate) could not be written down, so its record becomes a failure that
-    is called by its place.
-
-    Raises:
-        DataError: a source cannot be opened any more; the message names it.
-    """
+    """(number of the source, record) from the record at `cursor` of source number `source` on, to the very end."""
     for number in range(source, len(sources)):
-        try:
-            for record in read_source(sources[number], read, cursor):
-                yield number, _writable(record)
-        except OSError as error:
-            raise DataError(
-                f"{sources[number].name} cannot be read any more ({type(error).__name__}). Put it back, then run the "
-                "same command again."
-            ) from None
+        for record in read_source(sources[number], read, cursor):
+            yield number, record
         cursor = 0
 
 
-def _writable(record: Record) -> Record:
-    try:
-        record.document.id.encode("utf-8")
-    except UnicodeEncodeError:
-        place = str(record.place).encode("utf-8", "backslashreplace").decode("utf-8")
-        return replace(record, document=DocumentFailure(place, "decode_error", error="UnicodeEncodeError"))
-    return record
+class RollCall:
+    """Which records a part has, as its plan tells it: how many, how many unreadable, and the digest of their ids.
 
-
-def digest_of(source: Source) -> str:
-    """sha256 of the bytes of a source.
-
-    Raises:
-        DataError: it cannot be opened; the message names it.
+    A record that fails for want of time or memory while planning may be read at the second try, and the other way
+    round; that is no change of the inputs.
     """
-    try:
-        return source_digest(source)
-    except OSError as error:
-        raise DataError(f"{source.name} cannot be read ({type(error).__name__}). Check its permissions.") from None
+
+    def __init__(self) -> None:
+        self._digest = IdDigest()
+        self.documents = 0
+        self.unreadable = 0
+
+    def add(self, document: Document | DocumentFailure) -> None:
+        """Append one record."""
+        self._digest.add(document.id)
+        self.documents += 1
+        self.unreadable += isinstance(document, DocumentFailure) and document.reason not in _CIRCUMSTANCES
+
+    def hexdigest(self) -> str:
+        """The digest of the ids so far."""
+        return self._digest.hexdigest()
 
 
 class SourceWatch:

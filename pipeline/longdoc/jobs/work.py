@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Protocol
 
 from longdoc.errors import DocumentError, FailureReason, JobError, PlanMismatchError
-from longdoc.jobs.identity import IdDigest
 from longdoc.jobs.job_plan import JobPlan, PartPlan
 from longdoc.jobs.parts import PartOutcome, write_part
-from longdoc.jobs.sources import read_records
+from longdoc.jobs.sources import RollCall, read_records
 from longdoc.types import Document, DocumentFailure, DocumentResult
 
 __all__ = ["OnDocument", "Predictor", "answer_alone", "part_documents", "run_part"]
@@ -42,13 +41,12 @@ def part_documents(plan: JobPlan, part: PartPlan) -> Iterator[Document | Documen
 
     Raises:
         PlanMismatchError: they are not the documents that were planned.
-        DataError: a source cannot be opened any more.
     """
-    digest = IdDigest()
+    roll = RollCall()
     for _, record in itertools.islice(read_records(plan.inputs, plan.read, part.source, part.cursor), part.documents):
-        digest.add(record.document.id)
+        roll.add(record.document)
         yield record.document
-    if digest.hexdigest() != part.digest:
+    if (roll.hexdigest(), roll.unreadable) != (part.digest, part.unreadable):
         raise PlanMismatchError(
             f"the documents of {plan.part_name(part)}, from {plan.sources[part.source].name} on, are not those of the "
             "plan any more: the inputs have changed while the job ran. Start again in another folder."

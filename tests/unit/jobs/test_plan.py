@@ -158,19 +158,27 @@ def test_an_id_that_equals_the_place_of_a_broken_line_is_refused_too(tmp_path):
         plan([tmp_path / "a.jsonl"], tmp_path / "out")
 
 
-def test_files_of_one_name_in_two_inputs_are_told_apart_by_their_paths(tmp_path):
+def test_files_of_one_name_in_two_inputs_are_told_apart(tmp_path):
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "letter.txt").write_text("text")
+    made = plan([tmp_path / "one", tmp_path / "two"], tmp_path / "out")
+    assert ids_of_part(made, made.parts[0]) == ["one/letter.txt", "two/letter.txt"]
+
+
+def test_a_file_that_two_inputs_name_is_refused(tmp_path):
+    write_documents(tmp_path / "in.jsonl", ["a"])
     with pytest.raises(DuplicateIdError) as caught:
-        plan([tmp_path / "one", tmp_path / "two"], tmp_path / "out")
-    assert f"at {tmp_path}/one/letter.txt and {tmp_path}/two/letter.txt have" in str(caught.value)
+        plan([tmp_path / "in.jsonl", tmp_path], tmp_path / "out")
+    assert str(caught.value) == (
+        "ids must be unique in a job, but the document at in.jsonl:1 is read twice. Name its file only once."
+    )
 
 
-def test_an_id_without_a_utf8_form_becomes_a_failure_called_by_its_place(tmp_path):
+def test_an_id_without_a_utf8_form_has_a_row_that_can_be_written(tmp_path):
     (tmp_path / "in.jsonl").write_text('{"id": "a\\ud800", "text": "t"}\n{"id": "b", "text": "t"}\n')
     made = plan([tmp_path / "in.jsonl"], tmp_path / "out")
-    assert ids_of_part(made, made.parts[0]) == ["in.jsonl:1", "b"]
+    assert ids_of_part(made, made.parts[0]) == ["a\ufffd", "b"]
 
 
 def test_the_output_folder_may_lie_inside_the_input_folder(tmp_path):
@@ -199,6 +207,20 @@ def test_part_names_sort_in_the_order_of_the_parts(tmp_path):
     many = JobPlan(made.settings, made.sources, made.parts * 33_334 + made.parts[:0])
     assert len(many.parts) == 100_002
     assert many.part_name(made.parts[1]) == "part-000001.parquet"
+
+
+def test_the_parts_of_a_source_are_all_that_may_hold_its_records(tmp_path):
+    for number, documents in enumerate([5, 1, 1, 6, 3]):
+        write_corpus(tmp_path / f"{number}.jsonl", documents, first=100 * number)
+    made = plan([tmp_path], tmp_path / "out", size=4)
+    for source in range(5):
+        holding = set()
+        for part in made.parts:
+            records = read_records(made.inputs, made.read, part.source, part.cursor)
+            holding |= {part.number for _ in range(part.documents) if next(records)[0] == source}
+        named = [part.number for part in made.parts_of(source)]
+        assert set(named) >= holding
+        assert len(named) <= len(holding) + 1
 
 
 def test_a_plan_of_a_newer_longdoc_is_refused_with_a_clear_sentence(tmp_path):

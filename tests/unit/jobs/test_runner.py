@@ -185,10 +185,30 @@ def test_a_source_that_changes_while_the_job_runs_spoils_the_job(tmp_path):
     with pytest.raises(PlanMismatchError) as caught:
         run_job([tmp_path / "in.jsonl"], tmp_path / "out", load, job=SIZE, fingerprint=EchoPredictor.fingerprint)
     assert str(caught.value) == (
-        f"in.jsonl has changed while the job ran, so {tmp_path / 'out'} may mix two versions of it. Start again in "
-        "another folder."
+        "in.jsonl has changed while the job ran, so 1 parts that this run made of it were removed. Put it back to go "
+        "on, or start again in another folder."
     )
+    assert list((tmp_path / "out").glob("part-*")) == []
     assert not (tmp_path / "out/_manifest.json").exists()
+
+
+@pytest.mark.parametrize("kind", ["file of one document", "file of many"])
+def test_a_file_that_is_away_for_a_while_never_leaves_a_failed_row(tmp_path, kind):
+    if kind == "file of many":
+        write_documents(tmp_path / "in.jsonl", ["one", "two"])
+    (tmp_path / "in.txt").write_text("three")
+    inputs = sorted(tmp_path.glob("in.*"))
+    away = inputs[0]
+
+    def load():
+        away.rename(tmp_path / "away")
+        return EchoPredictor()
+
+    with pytest.raises(PlanMismatchError):
+        run_job(inputs, tmp_path / "out", load, job=SIZE, fingerprint=EchoPredictor.fingerprint)
+    (tmp_path / "away").rename(away)
+    assert run_job(inputs, tmp_path / "out", load_echo, job=SIZE).failed == 0
+    assert verify_job(tmp_path / "out").failed == 0
 
 
 def test_a_source_that_was_only_touched_spoils_nothing(tmp_path):

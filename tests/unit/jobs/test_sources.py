@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 
-import pytest
-
 from job_kit import write_documents
-from longdoc.errors import DataError
-from longdoc.jobs.sources import SourceWatch, digest_of, list_sources, read_records
+from longdoc.jobs.sources import SourceWatch, list_sources, read_records
 from longdoc.readers.base import ReadConfig
 
 
@@ -42,11 +39,3 @@ def test_records_begin_at_a_source_and_a_cursor_and_run_to_the_end(tmp_path):
     for start, (number, record) in enumerate(everything):
         rest = read_records(sources, ReadConfig(), number, record.cursor)
         assert [later.document.id for _, later in rest] == [later.document.id for _, later in everything[start:]]
-
-
-def test_a_source_that_is_gone_is_named(tmp_path):
-    write_documents(tmp_path / "a.jsonl", ["text"])
-    (source,) = list_sources([tmp_path / "a.jsonl"], ReadConfig(), tmp_path / "out")
-    (tmp_path / "a.jsonl").unlink()
-    with pytest.raises(DataError, match=r"a\.jsonl"):
-        digest_of(source)

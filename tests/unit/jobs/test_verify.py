@@ -37,7 +37,7 @@ def test_a_whole_job_passes_without_its_inputs_and_wherever_it_lies(output, tmp_
     shutil.rmtree(tmp_path / "moved/.work")
     report = verify_job(tmp_path / "moved")
     assert (report.documents, report.failed, report.parts) == (26, 5, 7)
-    assert report.reasons == {"decode_error": 2, "empty": 3}
+    assert report.reasons == {"empty": 3, "unreadable": 2}
     assert not (tmp_path / "moved/.work").exists(), "verifying writes nothing"
 
 
@@ -120,8 +120,8 @@ def test_a_document_that_is_in_two_parts_is_found_even_if_plan_and_manifest_agre
     digest = IdDigest()
     digest.add("a")
     digest.add("b")
-    part = PartPlan(0, 0, 0, 2, digest.hexdigest())
-    plan = JobPlan({}, (), (part, PartPlan(1, 0, 0, 2, digest.hexdigest())))
+    part = PartPlan(0, 0, 0, 2, 0, digest.hexdigest())
+    plan = JobPlan({}, (), (part, PartPlan(1, 0, 0, 2, 0, digest.hexdigest())))
     output = tmp_path / "out"
     (output / ".work").mkdir(parents=True)
     (output / "_plan.json").write_bytes(plan.to_bytes())

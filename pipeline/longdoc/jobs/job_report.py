@@ -1,0 +1,49 @@
+"""What a run of a job says when it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from longdoc.jobs.manifest import total_reasons
+from longdoc.jobs.parts import PartOutcome
+from longdoc.jobs.plan import JobConfig
+
+__all__ = ["JobReport", "job_report"]
+
+
+@dataclass(frozen=True)
+class JobReport:
+    """What a run did.
+
+    Attributes:
+        documents, failed: of the whole job.
+        reused_parts, written_parts: kept from earlier runs, and made by this one.
+        exit_status: 0, or 3 when more documents failed than `max_failures` allows.
+        reasons: failed documents by reason.
+    """
+
+    documents: int
+    failed: int
+    reused_parts: int
+    written_parts: int
+    exit_status: int
+    reasons: dict[str, int] = field(default_factory=dict)
+
+
+def job_report(job: JobConfig, outcomes: Mapping[int, PartOutcome], written: int) -> JobReport:
+    """The report of a complete job.
+
+    Args:
+        outcomes: of all parts, by number.
+        written: how many of them this run made.
+    """
+    failed = sum(outcome.failed for outcome in outcomes.values())
+    return JobReport(
+        documents=sum(outcome.documents for outcome in outcomes.values()),
+        failed=failed,
+        reused_parts=len(outcomes) - written,
+        written_parts=written,
+        exit_status=3 if failed > job.max_failures else 0,
+        reasons=total_reasons(outcomes.values()),
+    )
