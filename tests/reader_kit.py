@@ -5,19 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from hypothesis import settings
+
 from longdoc.readers import FieldMap, ReadConfig, find_sources, read_source
 from longdoc.types import Document, DocumentFailure, Record
 
+QUICK = settings(deadline=None, max_examples=60)
+"""For property tests of small inputs."""
 
-def settings_of(**settings: Any) -> ReadConfig:
+
+def settings_of(**given: Any) -> ReadConfig:
     """`ReadConfig` with `fields` given as a plain dictionary."""
-    fields = settings.pop("fields", {})
-    return ReadConfig(fields=FieldMap(**fields), **settings)
+    fields = given.pop("fields", {})
+    return ReadConfig(fields=FieldMap(**fields), **given)
 
 
-def records_of(path: Path, cursor: int = 0, **settings: Any) -> list[Record]:
+def records_of(path: Path, cursor: int = 0, **given: Any) -> list[Record]:
     """All records of one file."""
-    config = settings_of(**settings)
+    config = settings_of(**given)
     (source,) = find_sources([path], config)
     return list(read_source(source, config, cursor))
 

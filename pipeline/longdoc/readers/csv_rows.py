@@ -123,7 +123,10 @@ def read_rows(lines: Iterator[Line], delimiter: str, limit: int, width: int | No
         except _RowTooLargeError:
             broken = ("too_large", f"is longer than {limit} characters; raise `max_bytes`, or close a quote")
         except csv.Error:
-            broken = ("unreadable", "has a quote that is not closed or not doubled")
+            broken = (
+                "unreadable",
+                "has a quote that is not closed or not doubled, or a carriage return outside quotes",
+            )
         fault = next((line.fault for line in feed.row if line.fault is not None), None)
         if broken is not None or (fault is not None and not cells):
             first = feed.row[0].number

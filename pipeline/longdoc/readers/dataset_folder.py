@@ -23,7 +23,7 @@ from longdoc.types import Record
 __all__ = ["DatasetReader", "HubReader", "dataset_source", "hub_source", "is_dataset_folder"]
 
 _HUB_ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
-_LARGEST_STATE = 1 << 24
+_LARGEST_STATE = 1 << 22
 
 
 def is_dataset_folder(path: Path) -> bool:

@@ -59,7 +59,7 @@ def open_file(path: Path, root: Path) -> Iterator[io.BufferedReader]:
     except RuntimeError:  # a loop of links, up to Python 3.12
         raise DocumentError("path_escape", "The path is a loop of symbolic links.") from None
     if not inside:
-        raise DocumentError("path_escape", "The path is a symbolic link that leads out of the input root.")
+        raise DocumentError("path_escape", "The path leads out of the input root.")
     if not stat.S_ISREG(resolved.stat().st_mode):
         raise DocumentError("path_escape", "The path is not a regular file.")
     descriptor = os.open(resolved, _FLAGS)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from longdoc.errors import DocumentError
 from longdoc.readers.encoding import decode_document, repair_surrogates, stream_encoding
+from reader_kit import QUICK
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
 SPANISH = (
@@ -22,6 +23,7 @@ RUSSIAN = (
 )
 
 
+@QUICK
 @given(ANY_TEXT)
 def test_utf8_text_comes_back_unchanged(text: str) -> None:
     if text.startswith("\ufeff") or "\0" in text:
@@ -41,6 +43,7 @@ def test_utf8_text_comes_back_unchanged(text: str) -> None:
         (codecs.BOM_UTF32_BE, "utf-32-be"),
     ],
 )
+@QUICK
 @given(text=ANY_TEXT)
 def test_a_byte_order_mark_decides_and_is_removed(mark: bytes, name: str, text: str) -> None:
     if mark == codecs.BOM_UTF16_LE and text.startswith("\0"):
@@ -138,6 +141,7 @@ def test_the_sample_for_guessing_lies_where_utf8_ends() -> None:
     assert encoding.name == "cp1252"
 
 
+@QUICK
 @given(st.text(st.one_of(st.characters(), st.sampled_from("\ud800\udbff\udc00\udfff")), max_size=50))
 def test_surrogates_are_repaired_one_for_one(text: str) -> None:
     found, count = repair_surrogates(text)

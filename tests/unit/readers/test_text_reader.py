@@ -1,0 +1,50 @@
+"""One document a file."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from reader_kit import documents_of, failures_of, records_of, write
+
+
+@pytest.mark.parametrize("name", ["a.txt", "b.md", "C.TXT", "d.txt.gz", "e.md.gz"])
+def test_the_text_is_the_file(tmp_path: Path, name: str) -> None:
+    text = "# Über\r\n\r\n  two\rthree\n"
+    data = text.encode("utf-8")
+    path = write(tmp_path / name, gzip.compress(data) if name.endswith("gz") else data)
+    (record,) = records_of(path)
+    (document,) = documents_of([record])
+    assert (document.id, document.text) == (name, text)
+    assert dict(document.meta) == {"encoding": "utf-8", "encoding_source": "strict"}
+    assert (record.cursor, str(record.place)) == (0, name)
+    assert records_of(path, cursor=1) == []
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_text_over_the_limit_fails_without_being_read_whole(tmp_path: Path, compressed: bool) -> None:
+    for size, fits in ((100, True), (101, False)):
+        data = b"x" * size
+        path = write(tmp_path / ("in.txt.gz" if compressed else "in.txt"), gzip.compress(data) if compressed else data)
+        records = records_of(path, max_bytes=100)
+        assert [document.text for document in documents_of(records)] == (["x" * 100] if fits else [])
+        assert [(failure.reason, failure.detail) for failure in failures_of(records)] == (
+            []
+            if fits
+            else [("too_large", "The text has 101 bytes, but `max_bytes` is 100. Raise it to read the text.")]
+        )
+
+
+def test_a_cut_file_is_one_failure(tmp_path: Path) -> None:
+    data = gzip.compress(b"some text " * 1000)
+    (failure,) = failures_of(records_of(write(tmp_path / "in.txt.gz", data[:-9])))
+    assert (failure.id, failure.reason, failure.error) == ("in.txt.gz", "unreadable", "EOFError")
+    assert failure.detail == "in.txt.gz cannot be read (EOFError)."
+
+
+def test_a_lone_surrogate_in_utf16_is_repaired(tmp_path: Path) -> None:
+    data = b"\xff\xfe" + "a\ud800b".encode("utf-16-le", "surrogatepass")
+    (document,) = documents_of(records_of(write(tmp_path / "in.txt", data)))
+    assert (document.text, document.meta["repaired_surrogates"]) == ("a\ufffdb", 1)
