@@ -68,11 +68,10 @@ class AxialRotaryPosition(PositionEncoding):
 
     def plan(self, positions: Tensor, dtype: torch.dtype) -> PositionPlan:
         """Cosines and sines for one forward pass, float32 whatever `dtype` is, also under autocast."""
-        with torch.autocast(positions.device.type, enabled=False):
-            axes = torch.stack(side_by_side(some_axes(positions, self.axes)), -1)  # (1|N, L, A)
-            own = axes[..., torch.tensor(self.axis_of_pair, device=positions.device)].float()  # (1|N, L, Dh / 2)
-            angles = own * plain_frequencies(self.theta, self.width, positions.device)
-            return RotationPlan([angles.reshape(-1, 1, *angles.shape[-2:])], self.layout)
+        axes = torch.stack(side_by_side(some_axes(positions, self.axes)), -1)  # (1|N, L, A)
+        own = axes[..., torch.tensor(self.axis_of_pair, device=positions.device)].float()  # (1|N, L, Dh / 2)
+        angles = own * plain_frequencies(self.theta, self.width, positions.device)
+        return RotationPlan([angles.reshape(-1, 1, *angles.shape[-2:])], self.layout)
 
     def extra_repr(self) -> str:
         return f"width={self.width}, axes={self.axes}, layout={self.layout}, theta={self.theta:g}"

@@ -96,11 +96,11 @@ class RotaryPosition(PositionEncoding):
         which positions past 256 coincide.
         """
         order = reading_order(positions, self.max_tokens)
-        with torch.autocast(order.device.type, enabled=False):
-            steps = order.reshape(-1, 1, order.shape[-1], 1).float()
-            angles = {theta: steps * self.frequencies(order.device, layer) for layer, theta in enumerate(self.thetas)}
-            magnitude = 1.0 if self.scaling is None else self.scaling.magnitude
-            return RotationPlan([angles[theta] for theta in self.thetas], self.layout, magnitude)
+        # Products of elements, not of matrices: autocast leaves them in float32.
+        steps = order.reshape(-1, 1, order.shape[-1], 1).float()
+        angles = {theta: steps * self.frequencies(order.device, layer) for layer, theta in enumerate(self.thetas)}
+        magnitude = 1.0 if self.scaling is None else self.scaling.magnitude
+        return RotationPlan([angles[theta] for theta in self.thetas], self.layout, magnitude)
 
     def extra_repr(self) -> str:
         thetas = ", ".join(f"{theta:g}" for theta in self.thetas)
