@@ -131,6 +131,11 @@ class AdditivePosition(PositionEncoding, ABC):
                 f"`x` must have width {self.width}, the width that this encoding was built for, but has shape "
                 f"{tuple(x.shape)} instead."
             )
+        if x.ndim != 3 or x.shape[1] != positions.shape[-1]:
+            raise UsageError(
+                f"`x` must have shape (N, {positions.shape[-1]}, {self.width}), rows first, one token for each position, "
+                f"but has shape {tuple(x.shape)} instead."
+            )
         return x + self.vectors(positions).to(x.dtype)
 
 
