@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import re
+import string
 from functools import cache
 from pathlib import Path
 
@@ -46,7 +48,7 @@ def byte_level(prefix_space: bool, vocabulary: int = 600) -> Tokenizer:
 def unigram(normalizer: normalizers.Normalizer, prepend_scheme: str = "always") -> Tokenizer:
     """As in XLM-R, with the words and letters of the corpus for a vocabulary."""
     words = sorted({"▁" + word for text in CORPUS for word in text.split()})
-    letters = sorted({letter for word in words for letter in word})
+    letters = sorted({letter for word in words for letter in word} | set(string.printable[:94]))
     vocabulary = [(token, 0.0) for token in SPECIALS]
     vocabulary += [(word, -5.0 - 0.01 * rank) for rank, word in enumerate(words) if len(word) > 1]
     vocabulary += [(letter, -11.0 - 0.01 * rank) for rank, letter in enumerate(letters)]
@@ -111,6 +113,17 @@ def raw(kind: str) -> Tokenizer:
 def wrapped(kind: str) -> DocumentTokenizer:
     """The same as a `DocumentTokenizer`."""
     return DocumentTokenizer(raw(kind).to_str(), {} if kind.startswith("word") else NAMES)
+
+
+_SHOWN_DIFFERENTLY = re.compile("[\x0b\x0c\x1c-\x1f\x85\u2028\u2029\ud800-\udfff\U0010ffff]")
+_CONTROL = re.compile(r"</?s>|<pad>|<unk>|<mask>|\[(UNK|CLS|SEP|PAD)\]")
+
+
+def shown_differently(kind: str, text: str) -> bool:
+    """Whether a `DocumentTokenizer` may rightly give other ids than the library: the text has a separator that would
+    be lost, a lone surrogate, or a control token that the library would find in the vocabulary."""
+    in_vocabulary = kind.startswith(("unigram", "word_level")) and _CONTROL.search(text) is not None
+    return in_vocabulary or _SHOWN_DIFFERENTLY.search(text) is not None
 
 
 @cache

@@ -23,6 +23,7 @@ from longdoc.text.cutting import LARGEST_RUN, cut
 from longdoc.text.offsets import covered_characters, repair_offsets
 from longdoc.text.probing import find_cut_pattern, find_glued_separators, split_specials
 from longdoc.text.tokenizer_files import CONTROL_TOKENS, TokenizerFiles, read_files, token_content, write_files
+from longdoc.text.tokenizer_state import HIDDEN, canonical_state, working_state
 from longdoc.types import Document, TokenizedDocument
 
 __all__ = ["DocumentTokenizer", "IdSegment", "TokenSegment"]
@@ -94,38 +95,47 @@ class DocumentTokenizer:
     ) -> None:
         self._settings = dict(settings or {})
         self._vocabularies = dict(vocabularies or {})
-        names = {token_content(self._settings.get(name)) for name in CONTROL_TOKENS}
+        named = {name: token_content(self._settings.get(name)) for name in CONTROL_TOKENS}
         try:
-            state = json.loads(serialised)
-            padding, state["padding"], state["truncation"] = state.get("padding"), None, None
-            for token in state.get("added_tokens", ()):
-                token["special"] = token["special"] or token["content"] in names
-            self._tokenizer: Tokenizer = Tokenizer.from_str(json.dumps(state))
-            self._serialised: str = self._tokenizer.to_str()
-            # Trimmed offsets depend on where a piece begins; ours are trimmed afterwards, alike for all tokenizers.
-            if _switch_off_trimming(state.get("post_processor")):
-                self._tokenizer = Tokenizer.from_str(json.dumps(state))
+            given = json.loads(serialised)
+            state = canonical_state(given, named.values())
+            original: Tokenizer = Tokenizer.from_str(json.dumps(state))
         except Exception as error:
             raise CheckpointError(
                 f"`tokenizer.json` must hold a tokenizer that the `tokenizers` library opens, but does not "
                 f"({type(error).__name__}). Make it with `AutoTokenizer.from_pretrained(...).save_pretrained(...)`."
             ) from None
-        self._tokenizer.encode_special_tokens = True
+        self._serialised: str = original.to_str()
         self.fingerprint = hashlib.sha256(self._serialised.encode()).hexdigest()
-        self.vocab_size: int = max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1) + 1
-        self.lead, self.trail = self._find_specials()
-        self.specials = len(self.lead) + len(self.trail)
-        model = state["model"]
-        unknown = model.get("unk_id") if "unk_id" in model else self._id_of(model.get("unk_token"))
-        self.unknown_id: int | None = self._id_of(self._settings.get("unk_token")) if unknown is None else unknown
-        named = (self._id_of(self._settings.get("pad_token")), (padding or {}).get("pad_id"))
-        stand_ins = (*named, *self.trail[-1:], *self.lead[:1], self.unknown_id, 0)
-        self.pad_id: int = next(candidate for candidate in stand_ins if candidate is not None)
+        self.vocab_size: int = max(original.get_vocab(with_added_tokens=True).values(), default=-1) + 1
         limit = self._settings.get("model_max_length")
         self.model_max_length = int(limit) if limit and limit < _NO_LIMIT else None
-        self._seen_as_space = ""
+
+        self.lead, self.trail = _specials(original)
+        self.specials = len(self.lead) + len(self.trail)
+        ids = {name: original.token_to_id(token) for name, token in named.items() if token is not None}
+        model = state["model"]
+        own_unknown = model.get("unk_id", original.token_to_id(model.get("unk_token") or ""))
+        self.unknown_id: int | None = ids.get("unk_token") if own_unknown is None else own_unknown
+        own_pad = original.token_to_id((given.get("padding") or {}).get("pad_token") or "")
+        stand_ins = (ids.get("pad_token"), own_pad, *self.trail[-1:], *self.lead[:1], self.unknown_id, 0)
+        self.pad_id: int = next(number for number in stand_ins if number is not None)
+
+        numbers = (*self.lead, *self.trail, *ids.values(), self.unknown_id, own_pad)
+        control = {original.id_to_token(number) or "" for number in numbers if number is not None}
+        control |= {token["content"] for token in state["added_tokens"] if token["special"]}
+        used = {"pad_token": self.pad_id, "unk_token": self.unknown_id}
+        if len(self.lead) == len(self.trail) == 1:
+            used |= {"cls_token": self.lead[0], "sep_token": self.trail[0]}
+        names = {name: original.id_to_token(number) or "" for name, number in used.items() if number is not None}
+        self._names = {name: token for name, token in names.items() if token in control}
+
+        self._tokenizer: Tokenizer = Tokenizer.from_str(json.dumps(working_state(state, control)))
+        self._tokenizer.encode_special_tokens = True
+        self._shown_as = {HIDDEN: "\ufffd"}
         try:
-            self._seen_as_space = find_glued_separators(self._probe, self.unknown_id)
+            glued = find_glued_separators(self._probe, self.unknown_id)
+            self._shown_as |= dict.fromkeys(glued, " ")
             surfaces = self._tokenizer.decode_batch([[number] for number in range(self.vocab_size)])
             self._cut_pattern = find_cut_pattern(self._probe, self._probe_ids, surfaces)
         except DocumentError:
@@ -153,11 +163,7 @@ class DocumentTokenizer:
 
     def save(self, folder: Path) -> None:
         """Write the files from which `from_folder` and `AutoTokenizer` make this tokenizer again."""
-        named = {"pad_token": self.pad_id, "unk_token": self.unknown_id}
-        if len(self.lead) == len(self.trail) == 1:
-            named |= {"cls_token": self.lead[0], "sep_token": self.trail[0]}
-        tokens = {name: self._tokenizer.id_to_token(number) for name, number in named.items() if number is not None}
-        files = TokenizerFiles(self._serialised, {**tokens, **self._settings}, self._vocabularies)
+        files = TokenizerFiles(self._serialised, {**self._names, **self._settings}, self._vocabularies)
         write_files(Path(folder), files)
 
     def segments(self, text: str) -> Iterator[TokenSegment]:
@@ -210,13 +216,17 @@ class DocumentTokenizer:
 
     def _id_segments(self, texts: Iterable[str]) -> Iterator[tuple[int, IdSegment]]:
         for batch in self._batches(texts):
-            encodings = self._encode([piece.view for piece in batch], with_offsets=False)
+            # How much text lies under unknown tokens takes offsets. Most texts have none, and a piece that does is
+            # encoded again; but a run without a place to cut is often one unknown word, and too long to do so.
+            with_offsets = any(len(piece.view) > 2 * PIECE_CHARACTERS for piece in batch)
+            encodings = self._encode([piece.view for piece in batch], with_offsets)
             for piece, encoding in zip(batch, encodings, strict=True):
                 ids = _ids(encoding)
-                has_unknown = self.unknown_id is not None and bool((ids == self.unknown_id).any())
-                # How much text lies under unknown tokens takes offsets; most texts have none and do without.
-                full = self._segment(piece.view, self._encode([piece.view])[0]) if has_unknown else None
-                yield piece.place, IdSegment(ids, full.unknown_characters if full else 0)
+                unknown = 0
+                if self.unknown_id is not None and (ids == self.unknown_id).any():
+                    full = encoding if with_offsets else self._encode([piece.view])[0]
+                    unknown = self._segment(piece.view, full).unknown_characters
+                yield piece.place, IdSegment(ids, unknown)
 
     def _batches(self, texts: Iterable[str]) -> Iterator[list[_Piece]]:
         """Pieces of the texts, in order, in groups that are encoded together; at least one piece a text."""
@@ -233,9 +243,9 @@ class DocumentTokenizer:
             yield batch
 
     def _view(self, text: str) -> str:
-        for separator in self._seen_as_space:
-            if separator in text:
-                text = text.replace(separator, " ")
+        for character, shown in self._shown_as.items():
+            if character in text:
+                text = text.replace(character, shown)
         try:
             text.encode()
         except UnicodeEncodeError:
@@ -261,20 +271,6 @@ class DocumentTokenizer:
         unknown = 0 if self.unknown_id is None else covered_characters(offsets[ids == self.unknown_id])
         return TokenSegment(ids, offsets + np.int32(start), unknown)
 
-    def _id_of(self, token: Any) -> int | None:
-        content = token_content(token)
-        return None if content is None else self._tokenizer.token_to_id(content)
-
-    def _find_specials(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        for word in ("a", "0", ".", "e"):
-            full, body = (self._tokenizer.encode(word, add_special_tokens=special).ids for special in (True, False))
-            if (found := split_specials(full, body)) is not None:
-                return found
-        raise CheckpointError(
-            "`tokenizer.json` must put its special tokens before and after the text, but does something else. "
-            "Only tokenizers of encoder models can be used."
-        )
-
     def _probe(self, texts: Sequence[str]) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
         views = [self._view(text) for text in texts]
         parts = [self._segment(view, encoding) for view, encoding in zip(views, self._encode(views), strict=True)]
@@ -284,13 +280,15 @@ class DocumentTokenizer:
         return [encoding.ids for encoding in self._encode([self._view(text) for text in texts], with_offsets=False)]
 
 
-def _switch_off_trimming(post_processor: dict[str, Any] | None) -> bool:
-    """Changes the serialised `post_processor` so that offsets are not trimmed; whether there was anything to change."""
-    parts = [post_processor, *post_processor.get("processors", ())] if post_processor else []
-    trimming = [part for part in parts if part.get("trim_offsets")]
-    for part in trimming:
-        part["trim_offsets"] = False
-    return bool(trimming)
+def _specials(tokenizer: Tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    for word in ("a", "0", ".", "e"):
+        full, body = (tokenizer.encode(word, add_special_tokens=special).ids for special in (True, False))
+        if (found := split_specials(full, body)) is not None:
+            return found
+    raise CheckpointError(
+        "`tokenizer.json` must put its special tokens before and after the text, but does something else. "
+        "Only tokenizers of encoder models can be used."
+    )
 
 
 def _ids(encoding: Encoding) -> NDArray[np.int32]:

@@ -18,7 +18,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from longdoc.errors import CheckpointError, DocumentError
 from longdoc.text.tokenizing import DocumentTokenizer
 from longdoc.types import Document
-from tokenizer_kit import KINDS, NAMES, across_words, odd_texts, raw, word_level, wrapped
+from tokenizer_kit import KINDS, NAMES, across_words, odd_texts, raw, shown_differently, word_level, wrapped
 
 TEXT = "It's 42 o'clock → 😀 naïve ｶﾞ 中文, [SEP] of </s>\nthe e\u0301nd. "
 
@@ -65,6 +65,15 @@ class TestWhatIsFoundOut:
         plain.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
         tokenizer = DocumentTokenizer(plain.to_str())
         assert (tokenizer.lead, tokenizer.trail, tokenizer.specials, tokenizer.pad_id) == ((), (), 0, 0)
+
+    def test_a_word_that_stands_in_for_padding_is_still_a_word(self, tmp_path: Path) -> None:
+        plain = Tokenizer(models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]))
+        plain.enable_padding()  # which says that "[PAD]" has the id 0
+        tokenizer = DocumentTokenizer(plain.to_str())
+        assert (tokenizer.pad_id, tokenizer.unknown_id) == (0, None)
+        assert ids_and_offsets(tokenizer, "aab") == ([0, 2], [[0, 1], [1, 3]])
+        tokenizer.save(tmp_path)
+        assert "pad_token" not in json.loads((tmp_path / "tokenizer_config.json").read_text())
 
     @pytest.mark.parametrize(
         ("limit", "found"), [(512, 512), (None, None), (1e30, None), (int(1e30), None), (0, None), (8192.0, 8192)]
@@ -129,7 +138,7 @@ class TestTokens:
     @pytest.mark.parametrize("kind", KINDS)
     def test_ids_are_those_of_the_library(self, kind: str) -> None:
         for text in [TEXT, "", " ", "a", *odd_texts(60, seed=2)]:
-            if not any(mark in text for mark in "\x0b\x0c\x1c\x1d\x1e\x1f\x85\u2028\u2029\ud800\udfff"):
+            if not shown_differently(kind, text):
                 expected = raw(kind).encode(text, add_special_tokens=False).ids
                 assert wrapped(kind).tokenize(Document("d", text)).token_ids.tolist() == expected
 
@@ -168,11 +177,21 @@ class TestTokens:
         state = json.loads(raw("byte_level").to_str())
         for token in state["added_tokens"]:
             token["special"] = False
-        ids, offsets = ids_and_offsets(DocumentTokenizer(json.dumps(state), NAMES), "x </s> y")
-        assert 1 not in ids
-        assert offsets[-1] == [7, 8]
-        without_names = ids_and_offsets(DocumentTokenizer(json.dumps(state)), "x </s> y")[0]
-        assert 1 in without_names
+        text = "x </s> <mask> y"
+        ids, offsets = ids_and_offsets(DocumentTokenizer(json.dumps(state), NAMES), text)
+        assert not {1, 4} & {*ids}
+        assert offsets[-1] == [14, 15]
+        without_names = ids_and_offsets(DocumentTokenizer(json.dumps(state)), text)[0]
+        assert {1, 4} & {*without_names} == {4}  # what nobody calls special is an ordinary word of this vocabulary
+
+    @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "wordpiece"])
+    def test_a_vocabulary_that_holds_control_tokens_does_not_find_them_in_a_text(self, kind: str) -> None:
+        names = ["[UNK]", "[CLS]", "[SEP]"] if kind.startswith("word") else ["<s>", "</s>", "<pad>", "<unk>", "<mask>"]
+        control = {raw(kind).token_to_id(name) for name in names} - {wrapped(kind).unknown_id}
+        text = "".join(f"{name} a{name}b, {name}{name}" for name in names) + "\U0010ffff</s>"
+        ids, offsets = ids_and_offsets(wrapped(kind), text)
+        assert not control & {*ids}
+        assert offsets[-1][1] == len(text)
 
     def test_unknown_characters_are_those_under_unknown_tokens(self) -> None:
         found = wrapped("wordpiece").tokenize(Document("d", "two ☃☃ and 😀😀😀 men"))
