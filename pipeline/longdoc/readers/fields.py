@@ -65,15 +65,11 @@ class RecordFields:
         text = values[name]
         if not isinstance(text, str):
             raise DocumentError("unreadable", f"`{name}` must be a string, but is {gold.kind_of(text)} instead.")
-        if 4 * len(text) > self._limit:
-            size = len(text.encode("utf-8", "surrogatepass"))
-            if size > self._limit:
-                raise too_large(size, self._limit)
+        if 4 * len(text) > self._limit and len(text.encode("utf-8", "surrogatepass")) > self._limit:
+            raise too_large(self._limit)
         return repair_surrogates(text)
 
 
-def too_large(size: int, limit: int) -> DocumentError:
-    """The failure of a text of `size` bytes."""
-    return DocumentError(
-        "too_large", f"The text has {size} bytes, but `max_bytes` is {limit}. Raise it to read the text."
-    )
+def too_large(limit: int) -> DocumentError:
+    """The failure of a text of more than `limit` bytes."""
+    return DocumentError("too_large", f"The text has more than {limit} bytes. Raise `max_bytes` to read it.")

@@ -31,11 +31,15 @@ class TextReader(FileReader):
     def _document(self, source: Source, settings: ReadConfig) -> Document:
         limit = settings.max_bytes
         with open_source(source) as stream:
-            if not is_compressed(source) and (size := os.fstat(stream.fileno()).st_size) > limit:
-                raise too_large(size, limit)
-            data = stream.read(limit + 1)
-        if len(data) > limit:
-            raise too_large(len(data), limit)
+            if not is_compressed(source) and os.fstat(stream.fileno()).st_size > limit:
+                raise too_large(limit)
+            pieces, size = [], 0
+            while piece := stream.read1(1 << 20):  # asking for the limit at once would reserve that much memory
+                pieces.append(piece)
+                size += len(piece)
+                if size > limit:
+                    raise too_large(limit)
+        data = b"".join(pieces)
         text, encoding = decode_document(data, settings.encoding)
         text, repaired = repair_surrogates(text)
         meta = encoding.facts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -31,9 +32,7 @@ def test_a_text_over_the_limit_fails_without_being_read_whole(tmp_path: Path, co
         records = records_of(path, max_bytes=100)
         assert [document.text for document in documents_of(records)] == (["x" * 100] if fits else [])
         assert [(failure.reason, failure.detail) for failure in failures_of(records)] == (
-            []
-            if fits
-            else [("too_large", "The text has 101 bytes, but `max_bytes` is 100. Raise it to read the text.")]
+            [] if fits else [("too_large", "The text has more than 100 bytes. Raise `max_bytes` to read it.")]
         )
 
 
@@ -48,3 +47,16 @@ def test_a_lone_surrogate_in_utf16_is_repaired(tmp_path: Path) -> None:
     data = b"\xff\xfe" + "a\ud800b".encode("utf-16-le", "surrogatepass")
     (document,) = documents_of(records_of(write(tmp_path / "in.txt", data)))
     assert (document.text, document.meta["repaired_surrogates"]) == ("a\ufffdb", 1)
+
+
+@pytest.mark.parametrize("name", ["in.txt", "in.txt.gz"])
+def test_a_small_file_reserves_little_memory_whatever_the_limit(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path / name, gzip.compress(b"x" * 1000) if name.endswith("gz") else b"x" * 1000)
+    records_of(path)
+    tracemalloc.start()
+    try:
+        assert len(records_of(path, max_bytes=1 << 40)) == 1
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 << 20
