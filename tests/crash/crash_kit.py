@@ -16,12 +16,12 @@ import pyarrow.parquet as pq
 CHILD = Path(__file__).resolve().parent / "job_child.py"
 
 
-def start(source: Path, output: Path, *options: str | Path, **more) -> subprocess.Popen[bytes]:
+def start(source: Path, output: Path, *options: str | Path | int) -> subprocess.Popen[bytes]:
     """A job in a process group of its own."""
     command = [sys.executable, str(CHILD), str(source), str(output), *map(str, options)]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, env=environment, **more
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, env=environment
     )
 
 

@@ -1,6 +1,6 @@
 """A job in a process of its own, for tests that kill it.
 
-    python job_child.py INPUT OUTPUT [--workers N] [--size N] [--delay S] [--max-attempts N]
+    python job_child.py INPUT OUTPUT [--workers N] [--size N] [--delay S] [--max-attempts N] [--largest-file BYTES]
                         [--fault N:KIND [--fault-in-worker FILE]]
 
 `--fault` makes the N-th call of `os.fsync` or `os.replace` fail: KIND is `kill` (SIGKILL to the whole process group
@@ -14,6 +14,7 @@ import errno
 import logging
 import multiprocessing
 import os
+import resource
 import signal
 import sys
 from functools import partial
@@ -62,10 +63,13 @@ def main() -> int:
     parser.add_argument("--size", type=int, default=4)
     parser.add_argument("--delay", type=float, default=0.0)
     parser.add_argument("--max-attempts", type=int, default=3)
+    parser.add_argument("--largest-file", type=int)
     parser.add_argument("--fault")
     parser.add_argument("--fault-in-worker", type=Path)
     options = parser.parse_args()
     logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)
+    if options.largest_file:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (options.largest_file, options.largest_file))
     if options.fault and not options.fault_in_worker:
         install_fault(options.fault)
     opener = partial(load, options.delay, options.fault, options.fault_in_worker)

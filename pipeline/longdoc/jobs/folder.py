@@ -11,18 +11,17 @@ from pathlib import Path
 from longdoc.errors import JobError
 from longdoc.jobs.storage import MANIFEST_NAME, PLAN_NAME, cannot_write, sync_folder, work_folder
 
-__all__ = ["locked", "open_job_folder", "remove_leftovers"]
+__all__ = ["check_job_folder", "locked", "open_job_folder", "remove_leftovers"]
 
 
-def open_job_folder(output: Path) -> Path:
-    """Create `output` and its `.work/` where they are missing, and refuse a folder that is not a job's.
+def check_job_folder(output: Path) -> None:
+    """Refuse a folder that is not a job's and not empty. Writes nothing.
 
     Names that start with `_` or `.` do not count as foreign: readers of a folder of Parquet files skip them, so the
     resolved configuration may lie there before the plan does.
 
     Raises:
         JobError: `output` is a file, or holds files but no plan.
-        CannotWriteError: it cannot be created.
     """
     if output.exists() and not output.is_dir():
         raise JobError(f"`output` must be a folder, but {output} is a file. Name another folder.")
@@ -33,6 +32,16 @@ def open_job_folder(output: Path) -> Path:
                 f"`output` must be an empty folder or the folder of a job, but {output} holds {len(foreign)} other "
                 f"files (the first is {foreign[0]}) and no {PLAN_NAME}. Name another folder."
             )
+
+
+def open_job_folder(output: Path) -> Path:
+    """Create `output` and its `.work/` where they are missing, and give back the latter.
+
+    Raises:
+        JobError: as `check_job_folder`.
+        CannotWriteError: they cannot be created.
+    """
+    check_job_folder(output)
     work = work_folder(output)
     try:
         for folder in (*reversed(output.parents), output):

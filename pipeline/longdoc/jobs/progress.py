@@ -17,9 +17,9 @@ class Progress(Protocol):
 
 
 class DocumentCounter:
-    """Counts documents as they are answered and corrects itself whenever a part is committed.
+    """Counts documents as they are answered and corrects itself as parts are committed.
 
-    Between two commits a document may be counted twice (its part was tried again) or not at all; after each commit
+    While parts are in work a document may be counted twice (its part was tried again); when the last part is committed
     the numbers are those of the files.
     """
 
@@ -45,6 +45,8 @@ class DocumentCounter:
         self._done, self._failed = self._done + outcome.documents, self._failed + outcome.failed
         self._in_work = max(0, self._in_work - outcome.documents)
         self._failed_in_work = max(0, self._failed_in_work - outcome.failed)
+        if self._done >= self._total:
+            self._in_work = self._failed_in_work = 0
         self._tell()
 
     def _tell(self) -> None:

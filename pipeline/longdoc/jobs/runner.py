@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
@@ -15,7 +16,7 @@ from longdoc.errors import ConfigurationError, InterruptedJobError, JobError, Pl
 from longdoc.jobs.attempts import Attempts
 from longdoc.jobs.engines import ENGINES
 from longdoc.jobs.engines.base import Engine, JobWork, PredictorSlot
-from longdoc.jobs.folder import locked, open_job_folder, remove_leftovers
+from longdoc.jobs.folder import check_job_folder, locked, open_job_folder, remove_leftovers
 from longdoc.jobs.interruption import Interruption
 from longdoc.jobs.job_plan import JobPlan
 from longdoc.jobs.job_report import JobReport, job_report
@@ -67,64 +68,76 @@ def run_job(
     """
     read, job, output = read or ReadConfig(), job or JobConfig(), Path(output)
     engine = _engine(job)
-    slot = PredictorSlot(load)
-    counter = DocumentCounter(progress)
     with Interruption() as interruption:
         try:
+            check_job_folder(output)
+            watch = SourceWatch(list_sources(inputs, read, output))  # what can be refused at once is, without a model
+            slot = PredictorSlot(load)
             known = fingerprint if fingerprint is not None else slot.get().fingerprint
-            if (output / MANIFEST_NAME).exists():
-                plan = plan_job(inputs, read, job, known, output)
-                outcomes = finished_outcomes(output, plan)
-                if outcomes is not None:
-                    counter.start(plan.documents, outcomes.values())
-                    return job_report(job, outcomes, written=0)
-            work = open_job_folder(output)
-            with locked(work):
-                return _run(inputs, output, slot, read, job, known, engine, counter, interruption)
+            run = _Run(inputs, output, read, job, known, DocumentCounter(progress), watch)
+            report = run.find_finished()
+            if report is None:
+                with locked(open_job_folder(output)):
+                    report = run.go_on(engine, slot, interruption)
+            return report
         except KeyboardInterrupt:
             raise InterruptedJobError(
                 f"the job in {output} was interrupted at once. Finished parts are kept: run the same command again."
             ) from None
 
 
-def _run(
-    inputs: Sequence[str | Path],
-    output: Path,
-    slot: PredictorSlot,
-    read: ReadConfig,
-    job: JobConfig,
-    fingerprint: str,
-    engine: Engine,
-    counter: DocumentCounter,
-    interruption: Interruption,
-) -> JobReport:
-    """`run_job` under the lock."""
-    work_folder = open_job_folder(output)
-    remove_leftovers(work_folder)
-    watch = SourceWatch(list_sources(inputs, read, output))
-    plan = plan_job(inputs, read, job, fingerprint, output)
-    outcomes = kept_parts(output, plan)
-    unlink(output / MANIFEST_NAME)  # what it promised is not true any more
-    counter.start(plan.documents, outcomes.values())
-    missing = [part for part in plan.parts if part.number not in outcomes]
-    kept = frozenset(outcomes)
-    _log.info("%d parts of %d are done, %d documents in all", len(kept), len(plan.parts), plan.documents)
-    attempts = Attempts.load(work_folder, (part.number for part in missing))
-    interruption.patient = True
-    work = JobWork(plan, output, job, slot, attempts, interruption.stopping, counter.document)
-    for outcome in engine(work, missing):
-        outcomes[outcome.number] = outcome
-        counter.part(outcome)
-        _log.info(
-            "%s: %d documents, %d failed", plan.part_name(plan.parts[outcome.number]), outcome.documents, outcome.failed
-        )
-    _check_complete(output, plan, outcomes, interruption)
-    for number in watch.touched():
-        if source_digest(plan.inputs[number]) != plan.sources[number].sha256:
-            _disown(output, plan, number, written=outcomes.keys() - kept)
-    remove_leftovers(work_folder)  # of workers that died
-    write_manifest(output, plan, outcomes)
-    return job_report(job, outcomes, written=len(outcomes) - len(kept))
+@dataclass(frozen=True)
+class _Run:
+    """One call of `run_job`, arguments resolved."""
+
+    inputs: Sequence[str | Path]
+    output: Path
+    read: ReadConfig
+    job: JobConfig
+    fingerprint: str
+    counter: DocumentCounter
+    watch: SourceWatch
+
+    def plan(self) -> JobPlan:
+        return plan_job(self.inputs, self.read, self.job, self.fingerprint, self.output)
+
+    def find_finished(self) -> JobReport | None:
+        """The report of a job that is complete and whole, found without writing anything."""
+        if not (self.output / MANIFEST_NAME).exists():
+            return None
+        plan = self.plan()
+        outcomes = finished_outcomes(self.output, plan)
+        if outcomes is None:
+            return None
+        self.counter.start(plan.documents, outcomes.values())
+        return job_report(self.job, outcomes, written=0)
+
+    def go_on(self, engine: Engine, slot: PredictorSlot, interruption: Interruption) -> JobReport:
+        """Do what is missing, under the lock, and declare the job complete."""
+        work_folder = open_job_folder(self.output)
+        remove_leftovers(work_folder)
+        plan = self.plan()
+        outcomes = kept_parts(self.output, plan)
+        unlink(self.output / MANIFEST_NAME)  # what it promised is not true any more
+        self.counter.start(plan.documents, outcomes.values())
+        kept = frozenset(outcomes)
+        _log.info("%d parts of %d are done, %d documents in all", len(kept), len(plan.parts), plan.documents)
+        missing = [part for part in plan.parts if part.number not in kept]
+        attempts = Attempts.load(work_folder, (part.number for part in missing))
+        interruption.patient = True
+        work = JobWork(plan, self.output, self.job, slot, attempts, interruption.stopping, self.counter.document)
+        for outcome in engine(work, missing):
+            outcomes[outcome.number] = outcome
+            self.counter.part(outcome)
+            name = plan.part_name(plan.parts[outcome.number])
+            _log.info("%s: %d documents, %d failed", name, outcome.documents, outcome.failed)
+        _check_complete(self.output, plan, outcomes, interruption)
+        for number in self.watch.touched():
+            if source_digest(plan.inputs[number]) != plan.sources[number].sha256:
+                _disown(self.output, plan, number, written=outcomes.keys() - kept)
+        remove_leftovers(work_folder)  # of workers that died
+        write_manifest(self.output, plan, outcomes)
+        return job_report(self.job, outcomes, written=len(outcomes) - len(kept))
 
 
 def _engine(job: JobConfig) -> Engine:

@@ -1,4 +1,4 @@
-"""Folders that version 1 wrote stay readable. Never regenerate them: a change that breaks this test breaks users' files.
+"""Folders of version 1 stay readable. Never regenerate them: a change that breaks this test breaks users' files.
 
 `golden_v1` was written with pyarrow 26.0.1 from seven documents, two of them failures; `golden_v1_rows.jsonl` are its
 rows, checked by eye when it was made.

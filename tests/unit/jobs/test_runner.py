@@ -15,6 +15,7 @@ from longdoc.errors import (
     ConfigurationError,
     InterruptedJobError,
     JobError,
+    LongDocError,
     PlanMismatchError,
 )
 from longdoc.jobs import JobConfig, JobReport, run_job, verify_job
@@ -156,6 +157,20 @@ def test_a_folder_of_somebody_else_is_refused_and_left_alone(corpus, tmp_path):
     with pytest.raises(JobError, match="holds 1 other files"):
         run_job([source], tmp_path / "out", load_echo, job=SIZE)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["novel.txt"]
+
+
+@pytest.mark.parametrize("fault", ["no input", "foreign folder"])
+def test_what_can_be_refused_at_once_is_refused_before_the_model_is_loaded(corpus, tmp_path, fault):
+    _, source = corpus
+
+    def load():
+        pytest.fail("the model was loaded")
+
+    if fault == "foreign folder":
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out/novel.txt").write_text("mine")
+    with pytest.raises(LongDocError):
+        run_job([source if fault != "no input" else tmp_path / "absent.jsonl"], tmp_path / "out", load)
 
 
 def test_a_second_run_is_refused_while_the_first_is_at_work(corpus, tmp_path):

@@ -72,7 +72,7 @@ def _in_line(work: JobWork, parts: Sequence[PartPlan]) -> Iterator[PartOutcome]:
         work.attempts.start(part.number)
         try:
             outcome = run_part(predictor, work.plan, part, work.output, work.on_document)
-        except Exception:
+        except BaseException:
             work.attempts.cancel(part.number)
             raise
         work.attempts.finish(part.number)
@@ -112,6 +112,8 @@ def _side_by_side(work: JobWork, parts: Sequence[PartPlan], suspects: list[PartP
                         yield outcome
     finally:
         for worker in workers:
+            if worker.part is not None:  # an error elsewhere, or an impatient user: not its fault
+                work.attempts.cancel(worker.part.number)
             worker.close()
 
 
@@ -124,8 +126,6 @@ def _listen(work: JobWork, worker: WorkerProcess) -> PartOutcome | None:
         elif kind == "document":
             work.on_document(content[0])
         elif kind == "error":
-            if worker.part is not None:
-                work.attempts.cancel(worker.part.number)
             raise_reported(*content)
         else:
             outcome: PartOutcome = content[0]

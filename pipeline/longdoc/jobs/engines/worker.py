@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import resource
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -102,6 +103,7 @@ def _serve(connection: Connection, load: Callable[[], Predictor], plan: JobPlan,
     # Ctrl-C and a scheduler's SIGTERM reach the whole group; the parent decides what happens then.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold texts
     threading.Thread(target=_die_with_parent, daemon=True).start()
     try:
         predictor = load()
