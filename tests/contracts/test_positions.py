@@ -14,8 +14,10 @@ from pydantic import TypeAdapter, ValidationError
 from torch import nn
 
 from longdoc.nn import Encoder
+from longdoc.nn.pooling import POOLINGS
 from longdoc.nn.position import Geometry, PositionConfig, PositionEncoding
 from longdoc.nn.position import PositionKind as Kinds
+from longdoc.types import ChunkBatch
 from nn_kit import MASKS, VOCABULARY, batch_of, padded, randomised, some_ids, tiny_config, tiny_encoder, tiny_model
 
 GEOMETRY = Geometry(width=16, heads=4, head_width=4, layers=2, max_len=512)
@@ -111,21 +113,26 @@ def test_without_a_limit_any_position_works(config: dict) -> None:
 
 @every_kind
 @every_mask
-@pytest.mark.parametrize("pooling", ["cls", "mean"])
-def test_padding_never_changes_an_answer(config: dict, mask: dict, pooling: str) -> None:
-    model = tiny_model(position=config, readout={"pooling": pooling}, **mask)  # report B047
+def test_padding_never_changes_an_answer(config: dict, mask: dict) -> None:
+    encoder = tiny_encoder(position=config, **mask)  # report B047
+    readouts = [tiny_model(readout={"pooling": pooling}).readout for pooling in POOLINGS]
     text, other = some_ids(7), some_ids(500, seed=1)
-    alone = model(batch_of(torch.tensor([text])))[0]
+
+    def answers(batch: ChunkBatch, states: torch.Tensor) -> torch.Tensor:
+        """Scores of the first document under each pooling."""
+        rows = [readout.rows(states, batch) for readout in readouts]
+        arguments = (batch.owner, batch.weights, batch.documents)
+        return torch.stack([readout.documents(row, *arguments)[0] for readout, row in zip(readouts, rows, strict=True)])
+
+    alone = torch.tensor([text])
+    expected = answers(batch_of(alone), encoder(alone))
     for side in ("left", "right"):
-        for length in (8, 16, 512):
-            scores = model(batch_of(*padded([text], length, side)))
-            assert torch.allclose(scores[0], alone, atol=1e-5), (side, length)
-        ids, valid = padded([text, other], 512, side)
-        assert torch.allclose(model(batch_of(ids, valid))[0], alone, atol=1e-5), side
-        states = model.encoder(ids, valid)
-        assert states.shape == (2, 512, 16)
-        assert torch.equal(model.encoder.train()(ids, valid), states), "without dropout, train and eval are one path"
-        model.eval()
+        for texts, length in (([text], 8), ([text], 16), ([text, other], 512)):
+            ids, valid = padded(texts, length, side)
+            states = encoder(ids, valid)
+            assert states.shape == (len(texts), length, 16)
+            assert torch.allclose(answers(batch_of(ids, valid), states), expected, atol=1e-5), (side, length)
+    assert torch.equal(encoder.train()(ids, valid), states), "without dropout, train and eval are one path"
 
 
 @every_kind
@@ -184,10 +191,10 @@ def test_a_tiny_encoder_learns_from_scratch(config: dict, mask: dict, dtype: tor
     encoder = Encoder(tiny_config(position=config, dropout=0.1, attention_dropout=0.1, **mask)).train()
     head = nn.Linear(16, 2)
     optimizer = torch.optim.AdamW([*encoder.parameters(), *head.parameters()], lr=5e-3)
-    ids, valid = padded([some_ids(n, seed=n) for n in range(6, 22)])
+    ids, valid = padded([some_ids(n, seed=n) for n in range(6, 22, 2)])
     gold = (ids > VOCABULARY // 2).long()
     losses = []
-    for _ in range(25):
+    for _ in range(20):
         with torch.autocast("cpu", dtype=dtype, enabled=dtype == torch.bfloat16):
             scores = head(encoder(ids, valid))
         loss = nn.functional.cross_entropy(scores.float()[valid], gold[valid])

