@@ -183,14 +183,16 @@ def test_a_worker_with_another_model_is_refused(tmp_path):
 
 
 def test_documents_that_all_kill_stop_the_job_instead_of_failing_one_by_one(tmp_path, monkeypatch):
-    monkeypatch.setattr("longdoc.jobs.engines.isolation._GIVEN_UP_IN_A_ROW", 2)
-    write_documents(tmp_path / "in.jsonl", [KILLS] * 5)
+    monkeypatch.setattr("longdoc.jobs.engines.isolation._DEADLY_IN_A_ROW", 2)
+    write_documents(tmp_path / "in.jsonl", [KILLS, KILLS, KILLS, "fine"])
+    deadly = job(2, size=5, max_attempts=1)
     with pytest.raises(JobError) as caught:
-        run_job([tmp_path / "in.jsonl"], tmp_path / "out", load_echo, job=job(2, size=5, max_attempts=1))
+        run_job([tmp_path / "in.jsonl"], tmp_path / "out", load_echo, job=deadly)
     assert str(caught.value) == (
         "2 documents in a row of part-00000.parquet killed their worker, each 1 times. The machine rather than the "
         "documents is at fault: look for memory. The same command goes on from here."
     )
+    assert run_job([tmp_path / "in.jsonl"], tmp_path / "out", load_echo, job=deadly).reasons == {"worker_died": 3}
 
 
 def test_no_worker_is_left_behind(tmp_path):

@@ -16,7 +16,7 @@ from longdoc.types import DocumentFailure, DocumentResult
 __all__ = ["isolate"]
 
 _log = logging.getLogger(__name__)
-_GIVEN_UP_IN_A_ROW = 16
+_DEADLY_IN_A_ROW = 16
 
 
 def isolate(work: JobWork, part: PartPlan) -> PartOutcome | None:
@@ -31,9 +31,10 @@ def isolate(work: JobWork, part: PartPlan) -> PartOutcome | None:
     with _Solitary(work, part) as solitary:
         ids = [document.id for document in part_documents(work.plan, part)]
         results: list[DocumentResult] = []
-        given_up_in_a_row = 0
+        deadly_in_a_row = 0
         for ordinal, identity in enumerate(ids):
             result: DocumentResult | None = None
+            tried = False
             while result is None:
                 if work.stopping():
                     work.attempts.settle()
@@ -44,11 +45,12 @@ def isolate(work: JobWork, part: PartPlan) -> PartOutcome | None:
                 elif not solitary.can_start:
                     return _in_line(work, part)
                 else:
-                    result = solitary.answer(ordinal)
-            given_up_in_a_row = given_up_in_a_row + 1 if given_up is not None else 0
-            if given_up_in_a_row >= _GIVEN_UP_IN_A_ROW:
+                    result, tried = solitary.answer(ordinal), True
+            if tried:  # verdicts of earlier runs say nothing about the machine now
+                deadly_in_a_row = deadly_in_a_row + 1 if given_up is not None else 0
+            if deadly_in_a_row >= _DEADLY_IN_A_ROW:
                 raise JobError(
-                    f"{given_up_in_a_row} documents in a row of {work.plan.part_name(part)} killed their worker, each "
+                    f"{deadly_in_a_row} documents in a row of {work.plan.part_name(part)} killed their worker, each "
                     f"{work.job.max_attempts} times. The machine rather than the documents is at fault: look for "
                     "memory. The same command goes on from here."
                 )
@@ -137,8 +139,8 @@ class _Solitary:
         while True:
             message = worker.receive()
             if message is not None:
-                kind, *content = message
-                if kind == "error":
+                topic, *content = message
+                if topic == "error":
                     raise_reported(*content)
                 return tuple(content)
 

@@ -33,19 +33,22 @@ def run_local(work: JobWork, parts: Sequence[PartPlan]) -> Iterator[PartOutcome]
         UsageError: several workers, and the loader of the predictor cannot be sent to them.
         JobError, PlanMismatchError, CannotWriteError: as `run_part`, from whatever process.
     """
-    sendable = _can_be_sent(work)
-    if work.job.workers > 1 and not sendable:
-        raise UsageError(
-            f"`workers` is {work.job.workers}, so `load` must be a function at the top of a module (or a partial of "
-            "one), but it cannot be sent to another process. Move it there, or set `workers` to 1."
-        )
     several = work.job.workers > 1
+    # Suspects come last: what kills a machine must not keep the others from being done.
+    suspects = [part for part in parts if work.attempts.suspect(part.number)]
+    if (several or suspects) and not _can_be_sent(work):
+        if several:
+            raise UsageError(
+                f"`workers` is {work.job.workers}, so `load` must be a function at the top of a module (or a partial "
+                "of one), but it cannot be sent to another process. Move it there, or set `workers` to 1."
+            )
+        suspects = []
+    normal = [part for part in parts if part not in suspects]
     if several:
         work.predictor.drop()  # each worker has its own; a second one here would only take memory
-    # Suspects come last: what kills a machine must not keep the others from being done.
-    suspects = [part for part in parts if work.attempts.suspect(part.number)] if sendable else []
-    normal = [part for part in parts if part not in suspects]
-    yield from _side_by_side(work, normal, suspects) if several else _in_line(work, normal)
+        yield from _side_by_side(work, normal, suspects)
+    else:
+        yield from _in_line(work, normal)
     work.predictor.drop()
     for part in suspects:
         if work.stopping():
@@ -120,12 +123,12 @@ def _side_by_side(work: JobWork, parts: Sequence[PartPlan], suspects: list[PartP
 def _listen(work: JobWork, worker: WorkerProcess) -> PartOutcome | None:
     """Take in what a worker has to say; its outcome once a part is committed."""
     while (message := worker.receive(timeout=0)) is not None:
-        kind, *content = message
-        if kind == "ready":
+        topic, *content = message
+        if topic == "ready":
             worker.ready = True
-        elif kind == "document":
+        elif topic == "document":
             work.on_document(content[0])
-        elif kind == "error":
+        elif topic == "error":
             raise_reported(*content)
         else:
             outcome: PartOutcome = content[0]
