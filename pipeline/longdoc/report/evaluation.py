@@ -55,7 +55,8 @@ def _number(value: float | None) -> str:
 
 
 def _label_bars(rows: Sequence[Mapping[str, Any]]) -> str:
-    parts, left, scale = [], 220, 320
+    parts: list[str] = []
+    left, scale = _margin([row["label"] for row in rows]), 320
     for number, row in enumerate(sorted(rows, key=lambda row: -row["support"])):
         y = 40 + 22 * number
         value = row["f1"] or 0.0
@@ -63,9 +64,9 @@ def _label_bars(rows: Sequence[Mapping[str, Any]]) -> str:
             _text(left - 8, y + 12, row["label"], anchor="end"),
             _box(left, y, scale, 14, _FAINT, opacity=0.5),
             _box(left, y, scale * value, 14, _BLUE),
-            _text(left + scale + 8, y + 12, f"{_number(row['f1'])} of {row['support']}"),
+            _text(left + scale + 8, y + 12, f"{_number(row['f1'])}, {row['support']} documents"),
         ]
-    return _svg(680, 60 + 22 * len(rows), "F1 and number of documents of each label", parts)
+    return _svg(left + scale + 150, 60 + 22 * len(rows), "F1 and number of documents of each label", parts)
 
 
 def _reliability(bins: Sequence[Mapping[str, Any]], error: float) -> str:
@@ -95,11 +96,11 @@ def _reliability(bins: Sequence[Mapping[str, Any]], error: float) -> str:
 
 def _confusion(table: Mapping[str, Any]) -> str:
     """Rows gold, columns predicted; shading by share of the row."""
-    left, top, cell = 220, 70, 46
-    parts = []
-    for column, name in enumerate(table["predicted"]):
-        x = left + cell * column + cell / 2
-        parts.append(_text(x, top - 8, _short(name), anchor="middle", note=name))
+    left, cell = _margin(table["predicted"]), 46
+    top = 40 + 0.7 * left  # names of columns stand on a slope
+    parts = [
+        _text(left + cell * (column + 0.5), top - 8, name, slope=-40) for column, name in enumerate(table["predicted"])
+    ]
     for row, (name, counts) in enumerate(zip(table["gold"], table["matrix"], strict=True)):
         y = top + cell * row
         parts.append(_text(left - 8, y + cell / 2 + 4, name, anchor="end"))
@@ -110,12 +111,13 @@ def _confusion(table: Mapping[str, Any]) -> str:
             parts.append(_box(x, y, cell - 2, cell - 2, colour, opacity=0.75 * share))
             if count:
                 parts.append(_text(x + cell / 2, y + cell / 2 + 4, str(count), anchor="middle"))
-    size = left + cell * len(table["predicted"]) + 20, top + cell * len(table["gold"]) + 20
+    size = left + cell * len(table["predicted"]) + 0.7 * left, top + cell * len(table["gold"]) + 20
     return _svg(*size, "Gold (rows) and predicted (columns)", parts)
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= 6 else name[:5] + "\N{HORIZONTAL ELLIPSIS}"
+def _margin(names: Sequence[str]) -> float:
+    """Room for the longest name, at about seven pixels a character."""
+    return 30 + 7 * max(map(len, names))
 
 
 def _svg(width: float, height: float, title: str, parts: Sequence[str]) -> str:
@@ -127,9 +129,9 @@ def _svg(width: float, height: float, title: str, parts: Sequence[str]) -> str:
     )
 
 
-def _text(x: float, y: float, words: str, anchor: str = "start", note: str = "") -> str:
-    hover = f"<title>{escape(note)}</title>" if note else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{_INK}">{hover}{escape(words)}</text>'
+def _text(x: float, y: float, words: str, anchor: str = "start", slope: int = 0) -> str:
+    turn = f' transform="rotate({slope} {x:.1f} {y:.1f})"' if slope else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{_INK}"{turn}>{escape(words)}</text>'
 
 
 def _box(x: float, y: float, width: float, height: float, fill: str, opacity: float = 1.0, stroke: str = "none") -> str:

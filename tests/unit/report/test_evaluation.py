@@ -56,7 +56,7 @@ def test_pictures_are_whole_and_hold_the_numbers(metrics):
         assert tags <= {"svg", "rect", "text", "title", "circle", "path"}
         texts[name] = [element.text or "" for element in root.iter() if element.tag.endswith(("text", "title"))]
     assert HOSTILE in texts["labels.svg"]
-    assert "0.500 of 2" in texts["labels.svg"]
+    assert "0.500, 2 documents" in texts["labels.svg"]
     assert "no answer" in texts["confusion.svg"]
     dots = [text for text in texts["calibration.svg"] if "pairs" in text]
     assert "1 pairs: confidence 0.600, accuracy 0.000" in dots
