@@ -122,6 +122,8 @@ class Reader(Protocol):
     def read(self, source: Source, settings: ReadConfig, cursor: int = 0) -> Iterator[Record]:
         """All records of `source` from the one at `cursor` on, in order, in constant memory.
 
+        A cursor is an integer of any size (more than 64 bits in some formats) that only this reader understands.
+
         Bad content becomes a failure in its place. Raises `DataError` only for what makes the source as a whole
         unusable as configured, such as a missing text column.
         """

@@ -53,11 +53,11 @@ class TableRecords:
 
     def records(self, batch: pa.RecordBatch, first: int) -> Iterator[Record]:
         """The records of `batch`, whose first row is number `first` (from 0) of the source; that is also its cursor."""
+        columns = [(name, _safe(batch.column(batch.schema.get_field_index(name)))) for name in self.columns]
         for start in range(0, batch.num_rows, ROWS_AT_ONCE):
-            rows = batch.slice(start, ROWS_AT_ONCE)
-            columns = [(name, _safe(rows.column(rows.schema.get_field_index(name)))) for name in self.columns]
-            for index in range(rows.num_rows):
-                yield self._record(columns, index, first + start + index)
+            rows = [(name, _plain(array.slice(start, ROWS_AT_ONCE))) for name, array in columns]
+            for index in range(min(ROWS_AT_ONCE, batch.num_rows - start)):
+                yield self._record(rows, index, first + start + index)
 
     def _record(self, columns: list[tuple[str, pa.Array]], index: int, row: int) -> Record:
         place = Place(self._source.name, row + 1)
@@ -92,24 +92,28 @@ def _is_small(kind: pa.DataType) -> bool:
 
 
 def _safe(array: pa.Array) -> pa.Array:
-    """The same values as bytes, numbers, lists; checked, since an Arrow file may hold offsets that lead anywhere."""
-    array.validate(full=not _is_text(array.type))
+    """The same values with texts as bytes; checked, since an Arrow file may hold offsets that lead anywhere."""
     kind = array.type
     if kinds.is_dictionary(kind):
+        array.validate()
         array.indices.validate(full=True)
-        values = _safe(array.dictionary)
-        array = pa.DictionaryArray.from_arrays(array.indices, values).dictionary_decode()
+        array = pa.DictionaryArray.from_arrays(array.indices, _safe(array.dictionary))  # refuses indices beyond it
     elif _is_string(kind):
-        array = array.cast(pa.binary_view() if kinds.is_string_view(kind) else _BYTES_OF[kind])
+        array.validate()
+        array = array.cast(_BYTES_OF[kind])
         array.validate(full=True)
-    elif _is_bytes(kind):
+    else:
         array.validate(full=True)
-    elif kinds.is_decimal(kind) or kinds.is_date(kind) or kinds.is_timestamp(kind):
-        array = array.cast(pa.string())
+        if kinds.is_decimal(kind) or kinds.is_date(kind) or kinds.is_timestamp(kind):
+            array = array.cast(pa.string())
     return array
 
 
-_BYTES_OF = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}
+def _plain(array: pa.Array) -> pa.Array:
+    return array.dictionary_decode() if kinds.is_dictionary(array.type) else array
+
+
+_BYTES_OF = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
 
 
 def _value(scalar: pa.Scalar, name: str) -> Any:

@@ -147,7 +147,7 @@ def read_rows(lines: Iterator[Line], delimiter: str, limit: int, width: int | No
                 feed.keep_first()
             last = feed.row[-1].number
             lines_named = f"Line {last}" if len(feed.row) == 1 else f"The row from line {feed.row[0].number} to {last}"
-            shape = f"{lines_named} has {len(cells)} cells, but the header has {width} columns."
+            shape = f"{lines_named} must have {width} cells, as the header has, but has {len(cells)} instead."
             yield _row(feed, [], DocumentError("unreadable", shape))
         else:
             yield _row(feed, cells or [""], None)

@@ -69,8 +69,8 @@ class DatasetReader:
         yield from read_ipc_files(paths, source.path, source, settings, cursor)
 
     def digest(self, source: Source) -> str:
-        names = ["dataset_info.json", "state.json", *(path.name for path in _data_files(source))]
-        return _digest_of({name: source.path / name for name in names}, source.path)
+        described = [source.path / "dataset_info.json", source.path / "state.json"]
+        return _digest_of([*described, *_data_files(source)], source.path)
 
 
 class HubReader:
@@ -101,8 +101,7 @@ class HubReader:
             yield failed(source, row + 1, row, error)
 
     def digest(self, source: Source) -> str:
-        files = [Path(file["filename"]) for file in _split_of(source).cache_files]
-        return _digest_of({f"{number}/{path.name}": path for number, path in enumerate(files)}, None)
+        return _digest_of([Path(file["filename"]) for file in _split_of(source).cache_files], None)
 
 
 def _choose_split(names: list[str], name: str, settings: ReadConfig) -> str:
@@ -161,8 +160,10 @@ def _read_json(path: Path, root: Path) -> dict[str, Any]:
     return values
 
 
-def _digest_of(files: dict[str, Path], root: Path | None) -> str:
+def _digest_of(files: list[Path], root: Path | None) -> str:
+    """Of the names and bytes of all files, in this order. Without a `root` they are the library's own."""
     digest = hashlib.sha256()
-    for name, path in files.items():
-        digest.update(f"{name}\0{file_digest(path, root or path.resolve().parent)}\n".encode())
+    for path in files:
+        name = path.name.encode("utf-8", "surrogateescape")
+        digest.update(name + b"\0" + file_digest(path, root or path.resolve().parent).encode() + b"\n")
     return digest.hexdigest()

@@ -173,6 +173,8 @@ def _encoding_of_all(stream: BufferedReader, sample: bytes, given: str) -> Encod
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return Encoding(given, "given")
+    except Exception:
+        pass  # damage stays for the one who reads up to it
     return Encoding("utf-8")
 
 

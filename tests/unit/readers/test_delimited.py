@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import tempfile
 from pathlib import Path
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from longdoc.errors import DataError
+from longdoc.readers import find_sources, read_source
 from longdoc.types import LabelledSpan
 from reader_kit import QUICK, documents_of, failed_lines, failures_of, records_of, write
 
@@ -213,6 +215,35 @@ def test_cells_over_the_limit_of_the_csv_module_are_read_and_the_limit_is_put_ba
     path = write(tmp_path / "in.csv", f"id,text\na,{'x' * 200_000}\nb,y\n")
     assert [len(document.text) for document in documents_of(records_of(path))] == [200_000, 1]
     assert csv.field_size_limit() == before
+
+
+def test_the_limit_is_put_back_when_the_last_of_several_readings_ends(tmp_path: Path) -> None:
+    before = csv.field_size_limit()
+    (source,) = find_sources([write(tmp_path / "in.csv", "id,text\na,x\nb,y\n")])
+    first, second = read_source(source), read_source(source)
+    next(first)
+    next(second)
+    first.close()
+    assert csv.field_size_limit() > before
+    second.close()
+    assert csv.field_size_limit() == before
+
+
+def test_a_row_of_another_width_says_so(tmp_path: Path) -> None:
+    records = records_of(write(tmp_path / "in.csv", 'id,text\na,b,c\n"d\ne"\nf,g\n'))
+    assert [document.id for document in documents_of(records)] == ["f"]
+    assert [failure.detail for failure in failures_of(records)] == [
+        "Line 2 must have 2 cells, as the header has, but has 3 instead.",
+        "The row from line 3 to 4 must have 2 cells, as the header has, but has 1 instead.",
+    ]
+
+
+def test_damage_is_found_in_its_place_also_where_an_encoding_is_given(tmp_path: Path) -> None:
+    rows = "".join(f"{number},text number {number}\n" for number in range(30_000))
+    data = gzip.compress(f"id,text\n{rows}".encode())
+    records = records_of(write(tmp_path / "in.csv.gz", data[: len(data) // 2]), encoding="cp1252")
+    assert len(documents_of(records)) > 5000
+    assert failed_lines(records) == [len(records) + 1]
 
 
 def test_a_legacy_encoding_is_guessed_from_enough_text(tmp_path: Path) -> None:
