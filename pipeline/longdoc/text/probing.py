@@ -20,7 +20,7 @@ EncodeIds = Callable[[Sequence[str]], Sequence[Sequence[int]]]
 """Texts -> of each its token ids."""
 
 _SEPARATORS = "\x0b\x0c\x1c\x1d\x1e\x1f\x85\u2028\u2029"  # they end a word, but BERT's clean-up deletes most of them
-_TOKENS_TRIED = 1000
+_WORDS_TRIED = 1000
 _WORD_PAIRS = (("a", "b"), ("end", "start"), ("7", "8"))
 
 
@@ -46,21 +46,30 @@ def find_glued_separators(encode: Encode, unknown_id: int | None) -> str:
     return "".join(mark for mark in _SEPARATORS if any(glues(left, mark, right) for left, right in _WORD_PAIRS))
 
 
-def find_cut_pattern(encode: Encode, encode_ids: EncodeIds, surfaces: Sequence[str]) -> re.Pattern[str] | None:
+def _some(words: list[str]) -> list[str]:
+    """All of them, or of very many some from all over."""
+    return words[:: 1 + len(words) // _WORDS_TRIED]
+
+
+def find_cut_pattern(
+    encode: Encode, encode_ids: EncodeIds, surfaces: Sequence[str], added: Sequence[str] = ()
+) -> re.Pattern[str] | None:
     """Where this tokenizer's texts may be cut; None = nowhere.
 
-    A rule of `cutting` is used when it changes neither ids nor offsets of a probe: the text of known words, and every
-    token of the vocabulary that reaches over a place to cut (`the end` in one token). It is cut at every place, where
-    ids are compared, and at some, where offsets are compared too.
+    A rule of `cutting` is used when it changes neither ids nor offsets of a probe: the text of known words, tokens of
+    the vocabulary that reach over a place to cut (`the end` in one token), and added tokens, which may swallow the
+    space beside them. It is cut at every place, where ids are compared, and at some, where offsets are compared too.
 
     Args:
         encode, encode_ids: the tokenizer.
         surfaces: the text of each token of the vocabulary.
+        added: tokens that are looked for in a text before it becomes words.
     """
 
     def changes_nothing(separator: str, rule: re.Pattern[str]) -> bool:
         across = [surface for surface in surfaces if rule.search(surface + "x")]
-        text = " ".join([probe_text(separator), *across[:: 1 + len(across) // _TOKENS_TRIED]])
+        between = [f"x{separator}{word}{separator}x" for word in added]
+        text = " ".join([probe_text(separator), *_some(across), *_some(between)])
         [(expected_ids, expected_offsets)] = encode([text])
         every = [text[start:end] for start, end in cut(text, rule, 1)]
         if list(chain.from_iterable(encode_ids(every))) != expected_ids.tolist():

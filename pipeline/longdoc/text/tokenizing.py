@@ -137,7 +137,8 @@ class DocumentTokenizer:
             glued = find_glued_separators(self._probe, self.unknown_id)
             self._shown_as |= dict.fromkeys(glued, " ")
             surfaces = self._tokenizer.decode_batch([[number] for number in range(self.vocab_size)])
-            self._cut_pattern = find_cut_pattern(self._probe, self._probe_ids, surfaces)
+            added = [token["content"] for token in state["added_tokens"] if not token["special"]]
+            self._cut_pattern = find_cut_pattern(self._probe, self._probe_ids, surfaces, added)
         except DocumentError:
             raise CheckpointError(
                 "`tokenizer.json` must be able to encode every text, but fails at words that it does not know. "

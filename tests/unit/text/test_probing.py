@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from tokenizers import Tokenizer, models
+from tokenizers import AddedToken, Tokenizer, models
 
 from longdoc.text.cutting import CUT_RULES
 from longdoc.text.probing import split_specials
 from longdoc.text.tokenizing import DocumentTokenizer
 from longdoc.types import Document
-from tokenizer_kit import CORPUS, KINDS, NAMES, across_words, wrapped
+from tokenizer_kit import CORPUS, KINDS, NAMES, across_words, byte_level, wrapped
 
 SPACE, LINE, IDEOGRAPHS = CUT_RULES.values()
 CUT_BY = {
@@ -55,6 +55,16 @@ def test_a_single_token_that_reaches_over_a_space_is_found_in_the_vocabulary(phr
     assert pattern is not None
     assert CUT_RULES[" "] not in pattern.pattern
     assert CUT_RULES["\n"] in pattern.pattern
+
+
+@pytest.mark.parametrize(("flags", "holds"), [({}, True), ({"lstrip": True}, True), ({"rstrip": True}, False)])
+def test_an_added_token_that_swallows_the_space_after_it_forbids_to_cut_there(
+    flags: dict[str, bool], holds: bool
+) -> None:
+    tokenizer = byte_level(prefix_space=False)
+    tokenizer.add_tokens([AddedToken("<page>", normalized=False, **flags)])
+    pattern = DocumentTokenizer(tokenizer.to_str(), NAMES)._cut_pattern
+    assert (pattern is not None and SPACE in pattern.pattern) == holds
 
 
 SEPARATORS = "\x0b\x0c\x1c\x1d\x1e\x1f\x85\u2028\u2029"
