@@ -65,11 +65,14 @@ def checked(config: dict[str, Any], mask: AttentionMask | None, pre_norm: bool) 
     return run, tuple(tensor.clone().requires_grad_() for tensor in inputs)
 
 
-@pytest.mark.parametrize("mask", MASKS.values(), ids=list(MASKS))
-@pytest.mark.parametrize("name", [name for name in CONFIGS if name not in UNFIT])
-def test_gradients_along_random_directions(name: str, mask: AttentionMask | None) -> None:
+@pytest.mark.parametrize(
+    ("name", "mask"),
+    [(kind, mask) for kind in KINDS for mask in MASKS]
+    + [(variant, "globals") for variant in CONFIGS if variant not in {*KINDS, *UNFIT}],
+)
+def test_gradients_along_random_directions(name: str, mask: str) -> None:
     torch.manual_seed(0)
-    run, inputs = checked(CONFIGS[name], mask, pre_norm=False)
+    run, inputs = checked(CONFIGS[name], MASKS[mask], pre_norm=False)
     assert gradcheck(run, inputs, fast_mode=True)
 
 
