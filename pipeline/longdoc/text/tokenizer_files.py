@@ -53,7 +53,8 @@ def read_files(folder: Path) -> TokenizerFiles:
     for name in ("special_tokens_map.json", "tokenizer_config.json"):
         settings |= {key: value for key, value in _read_json(folder / name).items() if value is not None}
     vocabularies = {name: (folder / name).read_bytes() for name in _VOCABULARIES if (folder / name).is_file()}
-    return TokenizerFiles((folder / "tokenizer.json").read_text(encoding="utf-8"), settings, vocabularies)
+    serialised = (folder / "tokenizer.json").read_text(encoding="utf-8", errors="replace")
+    return TokenizerFiles(serialised, settings, vocabularies)
 
 
 def write_files(folder: Path, files: TokenizerFiles) -> None:

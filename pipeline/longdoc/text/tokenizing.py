@@ -62,8 +62,8 @@ class _Piece(NamedTuple):
 
 
 class DocumentTokenizer:
-    """A tokenizer of the `tokenizers` library, as this package uses it. Threads may share one; copies are cheap to send
-    to other processes.
+    """A tokenizer of the `tokenizers` library, as this package uses it. Threads may share one, and copies can be
+    sent to other processes.
 
     Literal control tokens in a text (`[SEP]`, `</s>`) are ordinary text. The text is never changed, but the tokenizer
     is shown a space where it would otherwise glue two words by deleting the character between them (form feed and its
@@ -109,7 +109,7 @@ class DocumentTokenizer:
         self.fingerprint = hashlib.sha256(self._serialised.encode()).hexdigest()
         self.vocab_size: int = max(original.get_vocab(with_added_tokens=True).values(), default=-1) + 1
         limit = self._settings.get("model_max_length")
-        self.model_max_length = int(limit) if limit and limit < _NO_LIMIT else None
+        self.model_max_length = int(limit) if isinstance(limit, int | float) and 0 < limit < _NO_LIMIT else None
 
         self.lead, self.trail = _specials(original)
         self.specials = len(self.lead) + len(self.trail)

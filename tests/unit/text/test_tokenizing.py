@@ -76,9 +76,10 @@ class TestWhatIsFoundOut:
         assert "pad_token" not in json.loads((tmp_path / "tokenizer_config.json").read_text())
 
     @pytest.mark.parametrize(
-        ("limit", "found"), [(512, 512), (None, None), (1e30, None), (int(1e30), None), (0, None), (8192.0, 8192)]
+        ("limit", "found"),
+        [(512, 512), (None, None), (1e30, None), (int(1e30), None), (0, None), (8192.0, 8192), ("512", None)],
     )
-    def test_the_limit(self, limit: float | None, found: int | None) -> None:
+    def test_the_limit(self, limit: object, found: int | None) -> None:
         assert DocumentTokenizer(raw("word_level").to_str(), {"model_max_length": limit}).model_max_length == found
 
     @pytest.mark.parametrize("serialised", ["", "{}", "[]", '{"model": {"type": "Secret"}}', "\x00"])
