@@ -270,7 +270,9 @@ class ChunkBatch:
         )
 
     def __repr__(self) -> str:
-        return f"ChunkBatch(rows={self.token_ids.shape[0]}, length={self.token_ids.shape[1]}, documents={self.documents})"
+        return (
+            f"ChunkBatch(rows={self.token_ids.shape[0]}, length={self.token_ids.shape[1]}, documents={self.documents})"
+        )
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -48,9 +48,8 @@ class Calibration:
     def error(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
         """The expected calibration error in each resample: counts (R, B) -> (R,), NaN where nothing is drawn."""
         drawn = self.pairs * counts.sum(axis=1)
-        return np.divide(
-            np.abs(counts @ self.gaps).sum(axis=1), drawn, out=np.full(len(counts), np.nan), where=drawn > 0
-        )
+        total = np.abs(counts @ self.gaps).sum(axis=1)
+        return np.asarray(np.divide(total, drawn, out=np.full(len(counts), np.nan), where=drawn > 0))
 
     def table(self) -> list[dict[str, Any]]:
         """The bins that are not empty: `low`, `high`, `pairs`, mean `confidence`, `accuracy`."""

@@ -144,4 +144,4 @@ def _without_roundoff(variance: Floats, centred: Floats) -> Floats:
 def _ratio(numerator: Floats, denominator: ArrayLike) -> Floats:
     """NaN where the denominator is not positive; no warnings."""
     bottom = np.asarray(denominator, dtype=np.float64)
-    return np.divide(numerator, bottom, out=np.full(bottom.shape, np.nan), where=bottom > 0)
+    return np.asarray(np.divide(numerator, bottom, out=np.full(bottom.shape, np.nan), where=bottom > 0))

@@ -177,7 +177,7 @@ def fine_tune(
                 tell("validate", epoch + 1, 0, len(validation))
                 scores = _evaluate(pipeline, validation, rows, accelerator)
                 metrics_file.write(step=report.steps, epoch=epoch + 1, split="validation", **scores)
-                value = float(scores[report.metric])
+                value = float("nan" if scores[report.metric] is None else scores[report.metric])
                 tell("validate", epoch + 1, len(validation), len(validation), metric=value)
                 if best_weights is None or _better(value, report.best, report.metric):
                     report.best_epoch, report.best, report.validation = epoch + 1, value, scores

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import average_precision_score, confusion_matrix
 
+from longdoc.decide import Task
 from longdoc.errors import UsageError
 from longdoc.training.calibration import BINS, Calibration
 from longdoc.training.intervals import (
@@ -40,7 +41,7 @@ _EMPTY = "a document without labels that is given none counts 1 in sample_f1"
 
 
 def document_metrics(
-    gold: ArrayLike, scores: ArrayLike, labels: Sequence[str], task: str, *, threshold: float = 0.5, **options: Any
+    gold: ArrayLike, scores: ArrayLike, labels: Sequence[str], task: Task, *, threshold: float = 0.5, **options: Any
 ) -> dict[str, Any]:
     """The metrics of a task from gold values and scores alone.
 
