@@ -49,7 +49,7 @@ class TokenSegment(NamedTuple):
 
 
 class IdSegment(NamedTuple):
-    """A `TokenSegment` without offsets, which cost about a quarter of the time: int32[n] and the characters not known."""
+    """A `TokenSegment` without offsets, which cost a quarter of the time: int32[n] and the characters not known."""
 
     token_ids: NDArray[np.int32]
     unknown_characters: int
