@@ -234,7 +234,8 @@ class ChunkBatch:
         owner: int64 (N,), which document of the batch a chunk belongs to, in [0, documents).
         weights: float32 (N,), number of core tokens of each chunk.
         documents: number of documents B that `owner` counts.
-        positions: int64 (N, L) or None for 0, 1, 2 ...
+        positions: int64 (N, L), or (A, N, L) where tokens have more than their place in the reading order, which is
+            axis 0 (rows and columns, steps in a tree, languages); None for 0, 1, 2 ...
         segments: int64 (N, L) for packed rows, else None.
         chunks: the chunks themselves; rows past `len(chunks)` are filler whose output is thrown away.
     """
