@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from longdoc.checkpoints import adopt_head, open_checkpoint, resolve_checkpoint
-from longdoc.checkpoints.native import ModelSettings, Task
+from longdoc.checkpoints.settings import ModelSettings, Task
 from longdoc.errors import CheckpointError
 from longdoc.model import LongDocModel
 from longdoc.nn.readout import VectorsReadoutConfig

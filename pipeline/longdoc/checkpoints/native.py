@@ -10,10 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
-from pydantic import Field, ValidationError, field_validator
 from safetensors.torch import save_file
 from torch import Tensor
 
@@ -21,20 +20,15 @@ from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.folders import write_folder
 from longdoc.checkpoints.keymap import assign
 from longdoc.checkpoints.opening import FAMILIES, OWN, OWN_ENCODER, OWN_READOUT, Checkpoint, open_checkpoint
-from longdoc.checkpoints.weights import read_json
+from longdoc.checkpoints.settings import ModelSettings, Task, describe_settings, read_settings
 from longdoc.errors import CheckpointError
 from longdoc.model import LongDocModel
 from longdoc.nn import Encoder
-from longdoc.nn.readout import ReadoutConfig, VectorsReadoutConfig
-from longdoc.schema import Config
-from longdoc.text.chunking import ChunkingConfig
+from longdoc.nn.readout import ReadoutConfig
 from longdoc.text.tokenizing import DocumentTokenizer
 
-__all__ = ["ModelSettings", "Task", "load_model", "model_fingerprint", "save_encoder", "save_model"]
+__all__ = ["ModelSettings", "load_model", "model_fingerprint", "save_encoder", "save_model"]
 
-Task = Literal["single_label", "multi_label", "regression"]
-
-_FORMAT = 1  # of longdoc.json
 _LAST = ("config.json", "longdoc.json")
 _DECIDING = (
     "config.json",
@@ -49,28 +43,6 @@ _PROBLEM_TYPES: dict[Task, str] = {
     "multi_label": "multi_label_classification",
     "regression": "regression",
 }
-
-
-class ModelSettings(Config):
-    """What a model folder says beside the encoder and the weights; the content of `longdoc.json`."""
-
-    task: Task = "single_label"
-    """One right label, any number of them, or a number."""
-    labels: tuple[str, ...] = Field(min_length=1)
-    """Names of the scores, in their order; regression has one."""
-    chunking: ChunkingConfig = ChunkingConfig()
-    """How documents become chunks."""
-    readout: ReadoutConfig = VectorsReadoutConfig()
-    """How chunks become a document's scores."""
-    source: str = ""
-    """The checkpoint that the encoder started from."""
-
-    @field_validator("labels")
-    @classmethod
-    def _distinct(cls, labels: tuple[str, ...]) -> tuple[str, ...]:
-        if len(set(labels)) < len(labels):
-            raise ValueError(f"`labels` must be distinct, but {len(labels) - len(set(labels))} of them come again.")
-        return labels
 
 
 def save_model(
@@ -104,8 +76,7 @@ def save_model(
 
     def fill(temporary: Path) -> None:
         _fill(temporary, config, tensors, tokenizer)
-        described = {"format": _FORMAT, **settings.model_dump(mode="json")}
-        (temporary / "longdoc.json").write_text(_json(described), encoding="utf-8")
+        (temporary / "longdoc.json").write_text(_json(describe_settings(settings)), encoding="utf-8")
         (temporary / "README.md").write_text(card, encoding="utf-8")
 
     write_folder(folder, fill, _LAST)
@@ -132,7 +103,7 @@ def load_model(folder: Path) -> tuple[LongDocModel, ModelSettings, DocumentToken
             f"`{folder}` must be a model folder, but holds no `longdoc.json`. Train a model into it first; an encoder "
             "alone is opened with `load_encoder`."
         )
-    settings = _read_settings(folder)
+    settings = read_settings(folder)
     checkpoint = open_checkpoint(folder)
     _check_labels(folder, checkpoint, settings)
     with torch.device("meta"):
@@ -211,22 +182,6 @@ def _fill(folder: Path, config: dict[str, Any], tensors: dict[str, Tensor], toke
 
 def _json(content: dict[str, Any]) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-
-
-def _read_settings(folder: Path) -> ModelSettings:
-    described = read_json(folder / "longdoc.json")
-    if described.pop("format", None) != _FORMAT:
-        raise CheckpointError(
-            f"`format` in `{folder / 'longdoc.json'}` must be {_FORMAT}, but is not. The folder was written by another "
-            "version of longdoc; use that one."
-        )
-    try:
-        return ModelSettings(**described)
-    except ValidationError as error:
-        faults = ", ".join(sorted({".".join(map(str, fault["loc"])) for fault in error.errors(include_input=False)}))
-        raise CheckpointError(
-            f"`{folder / 'longdoc.json'}` must describe a model, but these entries are wrong: {faults}."
-        ) from None
 
 
 def _check_labels(folder: Path, checkpoint: Checkpoint, settings: ModelSettings) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from longdoc.nn.encoder import Encoder, EncoderConfig
+from longdoc.nn.encoder import Encoder
+from longdoc.nn.encoder_config import EncoderConfig
 
 __all__ = ["Encoder", "EncoderConfig"]

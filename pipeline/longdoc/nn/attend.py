@@ -26,11 +26,10 @@ from torch.nn import functional as F
 from longdoc.errors import UsageError
 from longdoc.nn.dropout import drop
 from longdoc.nn.mask import AttentionMask
-from longdoc.nn.position.base import ValueTerm
+from longdoc.nn.position.plan import ValueTerm
+from longdoc.nn.quarantine import quarantine, surely_harmless
 
 __all__ = ["attend"]
-
-_SAFE = 1e18  # products of two such numbers, summed over a head, stay finite in float32
 
 
 def attend(
@@ -69,8 +68,8 @@ def attend(
     if mask is None or mask.allowed is None:
         return _attend(q, k, v, None, bias, dropout, scale, value_term)
     poisoned: Tensor | None = None
-    if not _surely_harmless(q, k, v):
-        q, k, v, poisoned = _quarantine(q, k, v, mask)
+    if not surely_harmless(q, k, v):
+        q, k, v, poisoned = quarantine(q, k, v, mask)
     out = _attend(q, k, v, mask, bias, dropout, scale, value_term).masked_fill(~mask.answerable, 0.0)
     return out if poisoned is None else out.masked_fill(poisoned, math.nan)
 
@@ -111,35 +110,3 @@ def _added_to_scores(mask: AttentionMask | None, bias: Tensor | None, dtype: tor
     if bias is None:
         return mask.scores(dtype)
     return bias.to(dtype).masked_fill(~mask.for_kernel, -math.inf)
-
-
-def _surely_harmless(q: Tensor, k: Tensor, v: Tensor) -> bool:
-    """Whether no number can leak through a kernel. Asked only where the answer costs no wait for a device."""
-    if q.device.type != "cpu" or torch.compiler.is_compiling():
-        return False
-    limit = _limit(q)
-    return all(-limit <= float(low) and float(high) <= limit for low, high in (x.detach().aminmax() for x in (q, k, v)))
-
-
-def _quarantine(q: Tensor, k: Tensor, v: Tensor, mask: AttentionMask) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Zeros in place of numbers that leak through a kernel (0 * NaN = NaN, inf - inf = NaN), and who must see NaN.
-
-    Returns:
-        q, k, v, and bool (N, H, L, 1): queries that are broken themselves or may attend to a broken key or value.
-    """
-    assert mask.allowed is not None
-    limit = _limit(q)
-    broken_queries = ~(q.abs() <= limit).all(-1, keepdim=True)
-    broken_keys = ~((k.abs() <= limit).all(-1) & (v.abs() <= limit).all(-1))
-    sees_broken = (mask.allowed & broken_keys[..., None, :]).any(-1, keepdim=True)
-    silent = (broken_keys | ~mask.reachable)[..., None]
-    return (
-        q.masked_fill(broken_queries, 0.0),
-        k.masked_fill(silent, 0.0),
-        v.masked_fill(silent, 0.0),
-        sees_broken | (broken_queries & mask.answerable),
-    )
-
-
-def _limit(q: Tensor) -> float:
-    return min(_SAFE, torch.finfo(q.dtype).max)

@@ -5,88 +5,19 @@ Shape letters: N rows, L padded length, D width, H heads.
 
 from __future__ import annotations
 
-from typing import Literal
-
 import torch
-from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from longdoc.errors import UsageError
 from longdoc.nn.dropout import Dropout
-from longdoc.nn.layers import (
-    Activation,
-    EncoderLayer,
-    FeedForward,
-    GatedFeedForward,
-    Norm,
-    SelfAttention,
-    build_norm,
-)
+from longdoc.nn.encoder_config import EncoderConfig
+from longdoc.nn.layers import EncoderLayer, FeedForward, GatedFeedForward, SelfAttention, build_norm
 from longdoc.nn.mask import AttentionMask
-from longdoc.nn.position import Geometry, LearnedConfig, PositionConfig, PositionEncoding
+from longdoc.nn.position import PositionEncoding
 from longdoc.nn.position.axes import reading_order
 from longdoc.nn.position.counting import count_positions
-from longdoc.schema import Config
 
-__all__ = ["Encoder", "EncoderConfig"]
-
-
-class EncoderConfig(Config):
-    """What an encoder is made of. The defaults are those of BERT."""
-
-    vocab_size: int = Field(default=30522, ge=1)
-    """Rows of the word table."""
-    width: int = Field(default=768, ge=1)
-    """Width of a token's state; a multiple of `heads`."""
-    layers: int = Field(default=12, ge=1)
-    """Number of layers."""
-    heads: int = Field(default=12, ge=1)
-    """Attention heads of a layer."""
-    feed_forward_width: int = Field(default=3072, ge=1)
-    """Inner width of the feed-forward part."""
-    feed_forward: Literal["plain", "gated"] = "plain"
-    """`plain` (BERT) or `gated` (GeGLU, SwiGLU)."""
-    activation: Activation = "gelu"
-    """Activation of the feed-forward part; `gelu` is the exact one."""
-    norm: Literal["post", "pre"] = "post"
-    """Norm after each residual sum (BERT), or before each part and once at the end."""
-    norm_kind: Norm = "layer"
-    """`layer` or `rms`."""
-    norm_eps: float = Field(default=1e-12, gt=0)
-    """Added to the variance in a norm."""
-    embedding_norm: bool = True
-    """Whether embeddings are normed before the first layer."""
-    bias: bool = True
-    """Whether linear layers and layer norms have biases."""
-    dropout: float = Field(default=0.1, ge=0, lt=1)
-    """Dropout on embeddings and on what each part of a layer adds."""
-    attention_dropout: float = Field(default=0.1, ge=0, lt=1)
-    """Dropout on attention weights."""
-    position: PositionConfig = LearnedConfig()
-    """The position encoding, by its `kind`."""
-    token_types: int = Field(default=0, ge=0)
-    """Rows of the token type table (BERT has 2); every token has type 0."""
-    window: int | None = Field(default=None, ge=0)
-    """A token attends to this many tokens on each side; None = to all."""
-    causal: bool = False
-    """A token attends to itself and what stands before it only."""
-    max_len: int = Field(default=512, ge=1)
-    """The longest row that the encoder is meant for, special tokens included."""
-    pad_id: int = Field(default=0, ge=0)
-    """The id that fills rows up. Batching uses it; the encoder goes by `valid` alone."""
-    family: str | None = None
-    """The family of checkpoints whose file layout this encoder is saved in; None = our own."""
-
-    @model_validator(mode="after")
-    def _heads_divide_width(self) -> EncoderConfig:
-        if self.width % self.heads:
-            raise ValueError(f"`width` must be a multiple of `heads` ({self.heads}), but is {self.width} instead.")
-        return self
-
-    @property
-    def geometry(self) -> Geometry:
-        """What a position encoding must know."""
-        return Geometry(self.width, self.heads, self.width // self.heads, self.layers, self.max_len)
+__all__ = ["Encoder"]
 
 
 class Encoder(nn.Module):

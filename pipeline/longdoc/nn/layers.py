@@ -16,7 +16,7 @@ from longdoc.errors import UsageError
 from longdoc.nn.attend import attend
 from longdoc.nn.dropout import Dropout
 from longdoc.nn.mask import AttentionMask
-from longdoc.nn.position.base import PositionPlan
+from longdoc.nn.position.plan import PositionPlan
 
 __all__ = [
     "ACTIVATIONS",

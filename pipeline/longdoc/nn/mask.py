@@ -14,10 +14,9 @@ import torch
 from torch import Tensor
 
 from longdoc.errors import UsageError
+from longdoc.nn.mask_conventions import allowed_from_masked, as_bool
 
 __all__ = ["AttentionMask"]
-
-_HARD = -1e4  # the weakest additive mask in use (the first BERT); anything above it is a bias, not a mask
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +52,7 @@ class AttentionMask:
             valid: (N, L), True = a real token; integers 0 and 1 are taken too (`attention_mask` of tokenizers).
         """
         _require(valid, 2, "valid")
-        return cls(_as_bool(valid, "valid")[:, None, None, :])
+        return cls(as_bool(valid, "valid")[:, None, None, :])
 
     @classmethod
     def causal(cls, positions: Tensor) -> AttentionMask:
@@ -86,7 +85,7 @@ class AttentionMask:
         Combine with `|` to a window before `&` with padding. `is_global`: bool, (N, L).
         """
         _require(is_global, 2, "is_global")
-        flags = _as_bool(is_global, "is_global")
+        flags = as_bool(is_global, "is_global")
         return cls(flags[:, None, None, :] | flags[:, None, :, None])
 
     @classmethod
@@ -101,23 +100,7 @@ class AttentionMask:
             UsageError: (a ValueError) any other shape, since more than one reading would be possible; any other
                 number, since it would be a bias.
         """
-        shape = tuple(mask.shape)
-        padding = mask.ndim == 4 and shape[1:3] == (1, 1)
-        square = mask.ndim == 4 and shape[1] == 1 and shape[2] == shape[3]
-        shared = mask.ndim == 3 and shape[0] == 1 and shape[1] == shape[2]
-        if not (padding or square or shared):
-            raise UsageError(
-                f"`mask` must have shape (N, 1, 1, L), (1, L, L) or (N, 1, L, L), but has shape {shape} instead."
-            )
-        if mask.dtype != torch.bool:
-            low, high = mask == 0, (mask == 1) | (mask <= _HARD)
-            if not bool((low | high).all()):
-                raise UsageError(
-                    "`mask` must hold 0 and 1 (1 = masked), or 0 and values of -10000 or less where it is additive, "
-                    "but holds other values. What is added to scores is a bias: pass it as `bias` to `attend`."
-                )
-            mask = high
-        return cls(~(mask[:, None] if shared else mask))
+        return cls(allowed_from_masked(mask))
 
     def __and__(self, other: AttentionMask) -> AttentionMask:
         """Pairs that both allow."""
@@ -178,11 +161,3 @@ class AttentionMask:
 def _require(tensor: Tensor, axes: int, name: str) -> None:
     if tensor.ndim != axes:
         raise UsageError(f"`{name}` must have shape (N, L), but has shape {tuple(tensor.shape)} instead.")
-
-
-def _as_bool(tensor: Tensor, name: str) -> Tensor:
-    if tensor.dtype == torch.bool:
-        return tensor
-    if not bool(((tensor == 0) | (tensor == 1)).all()):
-        raise UsageError(f"`{name}` must be bool or hold only 0 and 1, but holds other values.")
-    return tensor == 1

@@ -189,8 +189,8 @@ def test_the_value_term_carries_relative_positions_of_shaw() -> None:
     [
         (
             lambda q: attend(q, q, q, torch.ones(1, 1, 2, 2, dtype=torch.bool)),
-            "`mask` must be an AttentionMask or None, but is Tensor instead. Say what it means: `AttentionMask(allowed)` "
-            "for True = may attend, `AttentionMask.from_masked(mask)` for True = masked.",
+            "`mask` must be an AttentionMask or None, but is Tensor instead. Say what it means: "
+            "`AttentionMask(allowed)` for True = may attend, `AttentionMask.from_masked(mask)` for True = masked.",
         ),
         (
             lambda q: attend(q, q, q, None, torch.ones(1, 1, 2, 2, dtype=torch.bool)),

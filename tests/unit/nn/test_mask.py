@@ -137,8 +137,8 @@ def test_from_masked_refuses_shapes_that_could_mean_something_else(shape: tuple[
 @pytest.mark.parametrize("values", [[0.0, 0.5], [0.0, -1.5], [0, 2], [0, -1], [0.0, float("nan")]])
 def test_from_masked_refuses_numbers_that_are_a_bias(values: list[float]) -> None:
     message = (
-        "`mask` must hold 0 and 1 (1 = masked), or 0 and values of -10000 or less where it is additive, but holds other "
-        "values. What is added to scores is a bias: pass it as `bias` to `attend`."
+        "`mask` must hold 0 and 1 (1 = masked), or 0 and values of -10000 or less where it is additive, but holds "
+        "other values. What is added to scores is a bias: pass it as `bias` to `attend`."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         AttentionMask.from_masked(torch.tensor(values)[None, None, None])

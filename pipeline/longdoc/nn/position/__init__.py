@@ -10,13 +10,7 @@ from longdoc.nn.position.alibi import AlibiConfig, AlibiPosition
 from longdoc.nn.position.axes import reading_order, stack_axes
 from longdoc.nn.position.axial import AxialConfig, AxialPosition
 from longdoc.nn.position.axial_rotary import AxialRotaryConfig, AxialRotaryPosition
-from longdoc.nn.position.base import (
-    AdditivePosition,
-    Geometry,
-    PositionEncoding,
-    PositionPlan,
-    StackedPosition,
-)
+from longdoc.nn.position.base import AdditivePosition, Geometry, PositionEncoding, StackedPosition
 from longdoc.nn.position.buckets import BucketsConfig, BucketsPosition
 from longdoc.nn.position.depth import DepthConfig, DepthPosition
 from longdoc.nn.position.direction import logical_positions
@@ -26,6 +20,7 @@ from longdoc.nn.position.language_gate import LanguageGateConfig, LanguageGatePo
 from longdoc.nn.position.learned import LearnedConfig, LearnedPosition
 from longdoc.nn.position.lengthening import interpolate, tile
 from longdoc.nn.position.none import NoPosition, NoPositionConfig
+from longdoc.nn.position.plan import PositionPlan
 from longdoc.nn.position.rotary import RotaryConfig, RotaryPosition
 from longdoc.nn.position.shaw import ShawConfig, ShawPosition
 from longdoc.nn.position.sinusoidal import SinusoidalConfig, SinusoidalPosition

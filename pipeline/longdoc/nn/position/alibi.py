@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 
 from longdoc.errors import UsageError
-from longdoc.nn.position.base import Geometry, PositionEncoding, PositionPlan
+from longdoc.nn.position.base import Geometry, PositionEncoding
+from longdoc.nn.position.plan import PositionPlan
 from longdoc.nn.position.relative import SharedBiasPlan, distances
 from longdoc.schema import Config
 

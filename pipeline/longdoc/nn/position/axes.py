@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from longdoc.errors import UsageError
-from longdoc.nn.position.base import check_positions
+from longdoc.nn.position.limits import check_positions
 
 __all__ = ["axis_or_zeros", "further_axis", "reading_order", "side_by_side", "some_axes", "stack_axes"]
 

@@ -17,7 +17,8 @@ from torch import Tensor
 from longdoc.errors import UsageError
 from longdoc.nn.position.axes import side_by_side, some_axes
 from longdoc.nn.position.axial import Axes
-from longdoc.nn.position.base import Geometry, PositionEncoding, PositionPlan
+from longdoc.nn.position.base import Geometry, PositionEncoding
+from longdoc.nn.position.plan import PositionPlan
 from longdoc.nn.position.rotation import PairLayout, RotationPlan
 from longdoc.nn.position.scaling import plain_frequencies
 from longdoc.schema import Config

@@ -15,7 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from longdoc.errors import UsageError
-from longdoc.nn.position.base import Geometry, PositionEncoding, PositionPlan
+from longdoc.nn.position.base import Geometry, PositionEncoding
+from longdoc.nn.position.plan import PositionPlan
 from longdoc.nn.position.relative import SharedBiasPlan, distances
 from longdoc.schema import Config
 

@@ -15,7 +15,8 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from longdoc.errors import UsageError
-from longdoc.nn.position.base import Geometry, PositionEncoding, PositionPlan, ProjectQueriesKeys
+from longdoc.nn.position.base import Geometry, PositionEncoding
+from longdoc.nn.position.plan import PositionPlan, ProjectQueriesKeys
 from longdoc.nn.position.relative import distances
 from longdoc.schema import Config
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from longdoc.nn.position.axes import reading_order
-from longdoc.nn.position.base import PositionPlan
+from longdoc.nn.position.plan import PositionPlan
 
 __all__ = ["SharedBiasPlan", "distances"]
 

@@ -15,25 +15,16 @@ from torch import Tensor
 
 from longdoc.errors import UsageError
 from longdoc.nn.position.axes import reading_order
-from longdoc.nn.position.base import Geometry, PastMaxLen, PositionEncoding, PositionPlan
-from longdoc.nn.position.rotation import PairLayout, RotationPlan
+from longdoc.nn.position.base import Geometry, PositionEncoding
+from longdoc.nn.position.limits import PastMaxLen
+from longdoc.nn.position.plan import PositionPlan
+from longdoc.nn.position.rotation import PairLayout, RotationPlan, turned_components
 from longdoc.nn.position.scaling import RotaryScaling, ScalingConfig, plain_frequencies
 from longdoc.schema import Config
 
-__all__ = ["RotaryConfig", "RotaryPosition", "turned_components"]
+__all__ = ["RotaryConfig", "RotaryPosition"]
 
 Theta = Annotated[float, Field(gt=0)]
-
-
-def turned_components(width: int, partial_rotary_factor: float) -> int:
-    """How many of `width` components of a head are turned: even, and at least 2."""
-    turned = int(width * partial_rotary_factor)
-    if not 0 < turned <= width or turned % 2:
-        raise UsageError(
-            "`partial_rotary_factor` must leave an even number of components to turn, at least 2 and at most "
-            f"{width}, the width of a head, but {partial_rotary_factor} leaves {turned} instead."
-        )
-    return turned
 
 
 class RotaryPosition(PositionEncoding):

@@ -11,12 +11,24 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from longdoc.nn.position.base import PositionPlan
+from longdoc.errors import UsageError
+from longdoc.nn.position.plan import PositionPlan
 
-__all__ = ["PairLayout", "RotationPlan", "turn"]
+__all__ = ["PairLayout", "RotationPlan", "turn", "turned_components"]
 
 PairLayout = Literal["half", "interleaved"]
 """Which components make a pair: `half` = i and i + half, `interleaved` = 2i and 2i + 1."""
+
+
+def turned_components(width: int, partial_rotary_factor: float) -> int:
+    """How many of `width` components of a head are turned: even, and at least 2."""
+    turned = int(width * partial_rotary_factor)
+    if not 0 < turned <= width or turned % 2:
+        raise UsageError(
+            "`partial_rotary_factor` must leave an even number of components to turn, at least 2 and at most "
+            f"{width}, the width of a head, but {partial_rotary_factor} leaves {turned} instead."
+        )
+    return turned
 
 
 def turn(x: Tensor, cosines: Tensor, sines: Tensor, layout: PairLayout) -> Tensor:

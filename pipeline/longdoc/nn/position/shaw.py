@@ -17,7 +17,8 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from longdoc.errors import UsageError
-from longdoc.nn.position.base import Geometry, PositionEncoding, PositionPlan, ValueTerm
+from longdoc.nn.position.base import Geometry, PositionEncoding
+from longdoc.nn.position.plan import PositionPlan, ValueTerm
 from longdoc.nn.position.relative import distances
 from longdoc.schema import Config
 

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from longdoc.errors import UsageError
 from longdoc.nn.position.axes import reading_order
-from longdoc.nn.position.base import AdditivePosition, Geometry, PastMaxLen
+from longdoc.nn.position.base import AdditivePosition, Geometry
+from longdoc.nn.position.limits import PastMaxLen
 from longdoc.schema import Config
 
 __all__ = ["SinusoidalConfig", "SinusoidalPosition"]

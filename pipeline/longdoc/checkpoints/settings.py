@@ -1,0 +1,68 @@
+"""What a model folder says beside the encoder and the weights: the content of `longdoc.json`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError, field_validator
+
+from longdoc.checkpoints.weights import read_json
+from longdoc.errors import CheckpointError
+from longdoc.nn.readout import ReadoutConfig, VectorsReadoutConfig
+from longdoc.schema import Config
+from longdoc.text.chunking import ChunkingConfig
+
+__all__ = ["ModelSettings", "Task", "describe_settings", "read_settings"]
+
+Task = Literal["single_label", "multi_label", "regression"]
+
+_FORMAT = 1
+
+
+class ModelSettings(Config):
+    """What a model folder says beside the encoder and the weights; the content of `longdoc.json`."""
+
+    task: Task = "single_label"
+    """One right label, any number of them, or a number."""
+    labels: tuple[str, ...] = Field(min_length=1)
+    """Names of the scores, in their order; regression has one."""
+    chunking: ChunkingConfig = ChunkingConfig()
+    """How documents become chunks."""
+    readout: ReadoutConfig = VectorsReadoutConfig()
+    """How chunks become a document's scores."""
+    source: str = ""
+    """The checkpoint that the encoder started from."""
+
+    @field_validator("labels")
+    @classmethod
+    def _distinct(cls, labels: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(labels)) < len(labels):
+            raise ValueError(f"`labels` must be distinct, but {len(labels) - len(set(labels))} of them come again.")
+        return labels
+
+
+def describe_settings(settings: ModelSettings) -> dict[str, Any]:
+    """The content of `longdoc.json`."""
+    return {"format": _FORMAT, **settings.model_dump(mode="json")}
+
+
+def read_settings(folder: Path) -> ModelSettings:
+    """The settings of a model folder.
+
+    Raises:
+        CheckpointError: another format, or entries that are wrong; the message names them.
+    """
+    described = read_json(folder / "longdoc.json")
+    if described.pop("format", None) != _FORMAT:
+        raise CheckpointError(
+            f"`format` in `{folder / 'longdoc.json'}` must be {_FORMAT}, but is not. The folder was written by another "
+            "version of longdoc; use that one."
+        )
+    try:
+        return ModelSettings(**described)
+    except ValidationError as error:
+        faults = ", ".join(sorted({".".join(map(str, fault["loc"])) for fault in error.errors(include_input=False)}))
+        raise CheckpointError(
+            f"`{folder / 'longdoc.json'}` must describe a model, but these entries are wrong: {faults}."
+        ) from None
