@@ -223,3 +223,5 @@ def test_export_keeps_the_length_open(config: dict, axes: bool) -> None:
             theirs = exported(*states(tokens), positions_of(tokens, axes))
             for mine, expected in zip(theirs, ours, strict=True):
                 assert torch.allclose(mine, expected, atol=1e-4)
+        with pytest.raises((AssertionError, RuntimeError), match="128"):
+            exported(*states(129), positions_of(129, axes))
