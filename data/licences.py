@@ -72,20 +72,17 @@ def read_licences(folder: Path) -> tuple[list[Licence], Counter[str]]:
     """The usable texts of a folder of `*.LICENSE` files in order of their keys, and how many were dropped for what."""
     licences, dropped = [], Counter[str]()
     for path in sorted(folder.glob("*.LICENSE")):
-        before, front_matter, text = re.split(
-            r"^---[ \t]*$\n?", path.read_text("utf-8"), maxsplit=2, flags=re.MULTILINE
-        )
-        if before.strip():
-            raise SystemExit(f"{path.name} must begin with `---`, but does not.")
-        about = yaml.safe_load(front_matter)
-        text = text.strip("\n")
+        parts = re.split(r"^---[ \t]*$\n?", path.read_text("utf-8"), maxsplit=2, flags=re.MULTILINE)
+        if len(parts) != 3 or parts[0].strip():
+            raise SystemExit(f"{path.name} must begin with a block of YAML between two lines `---`, but does not.")
+        about, text = yaml.safe_load(parts[1]), parts[2].strip("\n")
         reason = next((flag for flag in DROPPED_FLAGS if about.get(flag)), None if text.strip() else "empty")
         if reason:
             dropped[reason] += 1
             continue
         licences.append(
             Licence(
-                id=str(about["key"]),
+                id=path.stem,
                 text=text,
                 label=str(about["category"]),
                 language=str(about.get("language", "en")),
@@ -184,7 +181,7 @@ def share_out(total: int, available: dict[tuple[str, str], int], floor: int) -> 
 
 def describe(licences: Sequence[Licence]) -> dict[str, object]:
     """Counts and lengths of a split, in words, which need no tokenizer."""
-    words = [licence.words for licence in licences]
+    words = [licence.words for licence in licences] or [0]
     return {
         "documents": len(licences),
         "families": len({licence.family for licence in licences}),

@@ -30,7 +30,7 @@ LEVELS = 5
 _NOT_IN_HTML = re.compile("[\0\ud800-\udfff]")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ExplainedDocument:
     """A result and the text it is about. The text of a failure is not shown."""
 
@@ -38,7 +38,7 @@ class ExplainedDocument:
     text: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Piece:
     """A run of text under the same passages.
 
@@ -58,7 +58,7 @@ class Piece:
         return f"{'for' if (self.weight or 0) > 0 else 'against'} level-{self.level}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class _View:
     """The text of a document, shaded for one label."""
 

@@ -82,6 +82,17 @@ def test_a_text_keeps_its_own_dashes_and_loses_outer_blank_lines(tmp_path):
     assert not dropped
 
 
+def test_a_file_without_its_block_of_facts_is_refused_by_name(tmp_path):
+    (tmp_path / "plain.LICENSE").write_text("Do as you like.")
+
+    with pytest.raises(SystemExit) as refusal:
+        licences.read_licences(tmp_path)
+
+    assert str(refusal.value) == (
+        "plain.LICENSE must begin with a block of YAML between two lines `---`, but does not."
+    )
+
+
 def test_near_duplicates_form_families_across_chains():
     base = [f"w{number}" for number in range(100)]
     variant = " ".join([*base[:95], "a", "b", "c", "d", "e"])  # 91 of 101 shingles shared

@@ -205,6 +205,9 @@ class TestWhatThePageTells:
         assert "3.5" in page.visible
         assert page.texts == ["text"]
 
+    def test_nothing_shows_text_in_a_log(self):
+        assert "private" not in repr([prediction("private"), *shade("private", [])])
+
     def test_failures_are_listed_without_their_text(self):
         failed = ExplainedDocument(
             DocumentFailure("scan.pdf", "encrypted", "read", detail="needs a password"), "secret"
