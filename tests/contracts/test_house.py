@@ -161,6 +161,15 @@ def test_no_file_names_a_machine() -> None:
     assert found == []
 
 
+def test_every_guarantee_names_tests_that_exist() -> None:
+    rows = [line for line in (ROOT / "docs" / "guarantees.md").read_text("utf-8").splitlines() if line.startswith("| ")]
+    named = {row: re.findall(r"`([^`]+\.py)`", row.rsplit("|", 2)[1]) for row in rows if "---" not in row}
+    named.pop("| promise | tests |")
+
+    assert [row for row, tests in named.items() if not tests] == []
+    assert [test for tests in named.values() for test in tests if not (ROOT / "tests" / test).is_file()] == []
+
+
 @pytest.mark.slow
 def test_the_wheel_holds_everything_that_is_needed(tmp_path: Path) -> None:
     source = tmp_path / "source"
