@@ -19,6 +19,7 @@ from longdoc.decide import Task
 from longdoc.errors import ConfigurationError
 from longdoc.jobs.plan import JobConfig
 from longdoc.nn import EncoderConfig
+from longdoc.nn.position import PositionConfig
 from longdoc.nn.readout import ReadoutConfig, VectorsReadoutConfig
 from longdoc.pipeline import PredictionConfig
 from longdoc.readers import ReadConfig
@@ -26,7 +27,7 @@ from longdoc.schema import Config
 from longdoc.text.chunking import ChunkingConfig
 from longdoc.training.settings import TrainingConfig
 
-__all__ = ["DataConfig", "ModelConfig", "RunConfig", "dump_resolved", "load_config"]
+__all__ = ["DataConfig", "ModelConfig", "RunConfig", "dump_resolved", "load_config", "position_config"]
 
 
 class ModelConfig(Config):
@@ -102,6 +103,28 @@ def load_config(
         return RunConfig.model_validate(tree)
     except ValidationError as error:
         raise ConfigurationError(_explain(error, RunConfig)) from None
+
+
+class _PositionHolder(Config):
+    position: PositionConfig
+
+
+def position_config(kind: str, options: Sequence[str] = ()) -> PositionConfig:
+    """A position encoding from its kind and `key=value` fields, checked like a configuration file.
+
+    Raises:
+        ConfigurationError: no such kind or field, or a value out of bounds.
+    """
+    tree: dict[str, Any] = {"position": {"kind": kind}}
+    for option in options:
+        key, equals, value = option.partition("=")
+        if not equals or not key.strip():
+            raise ConfigurationError(f"`--set` must be key=value, but has no {'key' if equals else '='} instead.")
+        _place(tree, ["position", *key.strip().split(".")], yaml.safe_load(value))
+    try:
+        return _PositionHolder.model_validate(tree).position
+    except ValidationError as error:
+        raise ConfigurationError(_explain(error, _PositionHolder)) from None
 
 
 def dump_resolved(config: RunConfig) -> str:

@@ -19,7 +19,7 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="longdoc",
-    help="Predictions for documents that are longer than the model. Nothing is truncated; each answer says what it read.",
+    help="Predictions for documents that are longer than the model. Nothing is truncated; answers say what was read.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=True,

@@ -122,7 +122,7 @@ def show_progress(what: str, unit: str = "documents") -> Iterator[Callable[[int,
 
 @contextlib.contextmanager
 def show_training() -> Iterator[Callable[[TrainingProgress], None]]:
-    """A line an epoch and a bar on a terminal; one plain line every 30 seconds otherwise. Numbers only."""
+    """A line for each epoch that beats the ones before, and a bar on a terminal or a plain line every 30 seconds."""
     last = [time.monotonic()]
     names = {"rows": "encode", "train": "train", "validate": "validate"}
     interactive = sys.stderr.isatty()
@@ -131,8 +131,8 @@ def show_training() -> Iterator[Callable[[TrainingProgress], None]]:
         def tell(state: TrainingProgress) -> None:
             name = names[state.phase]
             where = f"epoch {state.epoch} of {state.epochs}" if state.epoch else "the frozen encoder's rows, once"
-            if state.metric is not None:
-                typer.echo(f"{where}: validation {state.metric:.4f}", err=True)
+            if state.improved and state.metric is not None:
+                typer.echo(f"{where}: validation {state.metric:.4f}, the best so far", err=True)
             if interactive:
                 bar(state.done, state.total, 0)
             elif time.monotonic() - last[0] >= 30:

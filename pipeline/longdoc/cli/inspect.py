@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +12,9 @@ from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_
 
 __all__ = ["app"]
 
-app = typer.Typer(help="What the pipeline would do: chunks, lengths.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="What the pipeline would do: chunks, lengths, positions, masks.", no_args_is_help=True, rich_markup_mode=None
+)
 
 InputOption = Annotated[
     list[str], typer.Option("--input", "--data", metavar="PATH", help="Files, folders or globs. Repeatable.")
@@ -93,3 +96,74 @@ def chunks(
         for description in shown:
             typer.echo(chunk_table(description))
         closing_line(f"{len(shown)} documents shown")
+
+
+@app.command("positions")
+def positions(
+    kind: Annotated[str, typer.Option("--kind", help="A position encoding: sinusoidal, rotary, alibi, shaw ...")],
+    width: Annotated[int, typer.Option("--width", min=1, help="Width of the embeddings.")] = 64,
+    heads: Annotated[int, typer.Option("--heads", min=1, help="Attention heads.")] = 4,
+    length: Annotated[int, typer.Option("--length", min=1, max=4096, help="How many positions.")] = 100,
+    dtype: Annotated[str, typer.Option("--dtype", help="The number format that is judged: fp32, bf16, fp16.")] = "fp32",
+    options: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A field of the kind: base=500. Repeatable.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", metavar="FILE", help="A picture, .png or .svg.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """What a position encoding does, as numbers or a picture, and whether something is wrong with it.
+
+    Example: longdoc inspect positions --kind rotary --width 64 --length 100 --output rotary.png
+    """
+    with faults_as_exit_status():
+        from longdoc.config import position_config
+        from longdoc.study.pictures import draw_positions
+        from longdoc.study.positions import study_positions
+
+        study = study_positions(position_config(kind, options or ()), width, heads, length, dtype)
+        if output is not None:
+            draw_positions(study, output)
+        if as_json:
+            typer.echo(json.dumps(study.to_dict()))
+            return
+        for sentence in study.verdict:
+            typer.echo(sentence)
+        verdict = "healthy" if not study.verdict else f"{len(study.verdict)} findings"
+        closing_line(f"{kind}, {length} positions in {dtype}: {verdict}{f'; picture in {output}' if output else ''}")
+
+
+@app.command("masks")
+def masks(
+    length: Annotated[int, typer.Option("--length", min=1, max=4096, help="Tokens of a row, padding included.")] = 32,
+    padding: Annotated[int, typer.Option("--padding", min=0, help="Padding at the end.")] = 0,
+    causal: Annotated[bool, typer.Option("--causal", help="Keys up to the query only.")] = False,
+    window: Annotated[int | None, typer.Option("--window", min=0, help="Keys at most so far away, each side.")] = None,
+    blocks: Annotated[
+        list[int] | None, typer.Option("--block", min=1, help="Tokens of a packed text. Repeatable.")
+    ] = None,
+    globals_: Annotated[
+        list[int] | None, typer.Option("--global", min=0, help="A token that sees all and is seen by all. Repeatable.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", metavar="FILE", help="A picture, .png or .svg.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Which pairs of tokens a mask allows, as a drawing.
+
+    Example: longdoc inspect masks --length 12 --window 2 --global 0 --padding 3
+    """
+    with faults_as_exit_status():
+        from longdoc.study.masks import mask_of, mask_text
+        from longdoc.study.pictures import draw_mask
+
+        allowed, rules = mask_of(length, padding, causal, window, blocks or (), globals_ or ())
+        if output is not None:
+            draw_mask(allowed, rules, output)
+        if as_json:
+            typer.echo(json.dumps({"rules": rules, "pairs": int(allowed.sum()), "allowed": allowed.int().tolist()}))
+            return
+        if length <= 64:
+            typer.echo(mask_text(allowed))
+        closing_line(
+            f"{' & '.join(rules) or 'no rule'}: {int(allowed.sum())} of {length * length} pairs may attend"
+            f"{f'; picture in {output}' if output else ''}"
+        )
