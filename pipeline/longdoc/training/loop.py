@@ -48,6 +48,7 @@ class TrainingProgress:
     total: int
     loss: float | None = None
     metric: float | None = None
+    improved: bool = False
 
 
 @dataclass
@@ -126,7 +127,7 @@ def fine_tune(
     total = settings.num_train_epochs * -(-sampler.steps // settings.gradient_accumulation_steps)
     schedule = _Schedule(optimizer, total, settings.warmup_ratio)
 
-    def tell(phase: str, epoch: int, done: int, of: int, **numbers: float | None) -> None:
+    def tell(phase: str, epoch: int, done: int, of: int, **numbers: Any) -> None:
         if progress is not None and accelerator.is_main_process:
             progress(TrainingProgress(phase, epoch, settings.num_train_epochs, done, of, **numbers))
 
@@ -178,8 +179,9 @@ def fine_tune(
                 scores = _evaluate(pipeline, validation, rows, accelerator)
                 metrics_file.write(step=report.steps, epoch=epoch + 1, split="validation", **scores)
                 value = float("nan" if scores[report.metric] is None else scores[report.metric])
-                tell("validate", epoch + 1, len(validation), len(validation), metric=value)
-                if best_weights is None or _better(value, report.best, report.metric):
+                improved = best_weights is None or _better(value, report.best, report.metric)
+                tell("validate", epoch + 1, len(validation), len(validation), metric=value, improved=improved)
+                if improved:
                     report.best_epoch, report.best, report.validation = epoch + 1, value, scores
                     best_weights = {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
     if best_weights is not None:
