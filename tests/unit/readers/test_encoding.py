@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from longdoc.errors import DocumentError
 from longdoc.readers.encoding import decode_document, repair_surrogates, stream_encoding
+from longdoc.readers.guessing import guess_encoding
 from reader_kit import QUICK
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
@@ -132,6 +133,17 @@ def test_damaged_utf8_is_not_read_as_something_else() -> None:
     data = (SPANISH * 3).encode("utf-8")
     with pytest.raises(DocumentError, match=f"^Byte {len(data) - 20} "):
         decode_document(data[:-20] + b"\xff" + data[-20:], None)
+
+
+def test_damaged_utf8_whose_bytes_would_fit_another_encoding_is_refused_too() -> None:
+    text = (
+        "People in the town were angry at the start of ’t whole thing, but the council of the town answered them "
+        "in many letters over the winter. "
+    )
+    data = text.encode("utf-8") + "é".encode("cp1252") + b" end"
+    assert guess_encoding(data) is not None  # the quote reads as three signs of cp1252
+    with pytest.raises(DocumentError, match=f"^Byte {len(data) - 5} is not valid UTF-8"):
+        decode_document(data, None)
 
 
 def test_the_sample_for_guessing_lies_where_utf8_ends() -> None:
