@@ -80,7 +80,7 @@ def test_equals_the_loop_with_zeros_where_nothing_is_seen(rule: str, path: str, 
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
 def test_no_key_that_is_masked_everywhere_leaks(rule: str, path: str, dtype: torch.dtype, dropout: float) -> None:
     for mask in masks(rule):
-        unseen = ~mask.reachable.expand(ROWS, HEADS, LENGTH)
+        unseen = ~mask.allowed.expand(ROWS, HEADS, LENGTH, LENGTH).any(-2)
         results = []
         for fill in (0.0, math.nan, math.inf, 1e4):
             q, k, v = (x.detach().clone() for x in states(dtype))

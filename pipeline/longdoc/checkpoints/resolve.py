@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib.util
@@ -94,12 +95,11 @@ def _from_hub(name: str, revision: str | None) -> Path:
         )
 
     at = "" if revision is None else f" at revision `{revision}`"
-    try:
+    with contextlib.suppress(Exception):  # not cached: whatever the library calls it
         cached = fetch(local_files_only=True)
-        if (cached / "config.json").is_file() and any(cached.glob("*.safetensors")):
+        found = (cached / "config.json").is_file() and any(cached.glob("*.safetensors"))
+        if found and (constants.HF_HUB_OFFLINE or (cached / "tokenizer.json").is_file()):
             return cached
-    except Exception:  # not cached: whatever the library calls it
-        cached = None
     if constants.HF_HUB_OFFLINE:
         raise CheckpointError(
             f"`{name}`{at} must be a folder or be in the local cache of the hub, but is neither, and HF_HUB_OFFLINE "

@@ -12,19 +12,22 @@ from longdoc.schema import Config
 
 __all__ = ["EncoderConfig"]
 
+# Far above any encoder that exists, and low enough that a configuration from a stranger cannot stall the machine.
+_LARGEST, _WIDEST, _DEEPEST = 1 << 31, 1 << 20, 1 << 10
+
 
 class EncoderConfig(Config):
     """What an encoder is made of. The defaults are those of BERT."""
 
-    vocab_size: int = Field(default=30522, ge=1)
+    vocab_size: int = Field(default=30522, ge=1, le=_LARGEST)
     """Rows of the word table."""
-    width: int = Field(default=768, ge=1)
+    width: int = Field(default=768, ge=1, le=_WIDEST)
     """Width of a token's state; a multiple of `heads`."""
-    layers: int = Field(default=12, ge=1)
+    layers: int = Field(default=12, ge=1, le=_DEEPEST)
     """Number of layers."""
     heads: int = Field(default=12, ge=1)
     """Attention heads of a layer."""
-    feed_forward_width: int = Field(default=3072, ge=1)
+    feed_forward_width: int = Field(default=3072, ge=1, le=_WIDEST)
     """Inner width of the feed-forward part."""
     feed_forward: Literal["plain", "gated"] = "plain"
     """`plain` (BERT) or `gated` (GeGLU, SwiGLU)."""
@@ -46,13 +49,13 @@ class EncoderConfig(Config):
     """Dropout on attention weights."""
     position: PositionConfig = LearnedConfig()
     """The position encoding, by its `kind`."""
-    token_types: int = Field(default=0, ge=0)
+    token_types: int = Field(default=0, ge=0, le=_LARGEST)
     """Rows of the token type table (BERT has 2); every token has type 0."""
     window: int | None = Field(default=None, ge=0)
     """A token attends to this many tokens on each side; None = to all."""
     causal: bool = False
     """A token attends to itself and what stands before it only."""
-    max_len: int = Field(default=512, ge=1)
+    max_len: int = Field(default=512, ge=1, le=_LARGEST)
     """The longest row that the encoder is meant for, special tokens included."""
     pad_id: int = Field(default=0, ge=0)
     """The id that fills rows up. Batching uses it; the encoder goes by `valid` alone."""

@@ -131,11 +131,6 @@ class AttentionMask:
         return self._tensor.any(-1, keepdim=True)
 
     @cached_property
-    def reachable(self) -> Tensor:
-        """Keys with at least one query, (1|N, 1|H, 1|L). Only where `allowed` is a tensor."""
-        return self._tensor.any(-2)
-
-    @cached_property
     def for_kernel(self) -> Tensor:
         """`allowed`, with all keys for queries that have none, so that no kernel divides 0 by 0."""
         return self._tensor | ~self.answerable

@@ -38,7 +38,7 @@ def quarantine(q: Tensor, k: Tensor, v: Tensor, mask: AttentionMask) -> tuple[Te
     broken_queries = ~(q.abs() <= limit).all(-1, keepdim=True)
     broken_keys = ~((k.abs() <= limit).all(-1) & (v.abs() <= limit).all(-1))
     sees_broken = (mask.allowed & broken_keys[..., None, :]).any(-1, keepdim=True)
-    silent = (broken_keys | ~mask.reachable)[..., None]
+    silent = broken_keys[..., None]
     return (
         q.masked_fill(broken_queries, 0.0),
         k.masked_fill(silent, 0.0),

@@ -112,6 +112,11 @@ def test_a_checkpoint_without_pooler_says_what_is_new(folder: Path) -> None:
             "`heads` (5), but is 48 instead.",
         ),
         (
+            {"num_hidden_layers": 10**9, "hidden_size": 10**12},
+            "`config.json` must describe an encoder, but does not: `width`: Input should be less than or equal to "
+            "1048576; `layers`: Input should be less than or equal to 1024.",
+        ),
+        (
             {"vocab_size": "many"},
             "`config.json` must describe an encoder, but does not: `vocab_size`: Input should be a valid integer, "
             "unable to parse string as an integer.",

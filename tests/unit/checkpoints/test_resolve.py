@@ -102,7 +102,7 @@ def cache(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, offline: boo
     snapshot.mkdir(parents=True)
     (repository / "refs").mkdir()
     (repository / "refs" / "main").write_text("1234")
-    for file in ("config.json", "model.safetensors"):
+    for file in ("config.json", "model.safetensors", "tokenizer.json"):
         (snapshot / file).write_text("{}")
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(folder))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", offline)

@@ -184,6 +184,32 @@ def test_the_value_term_carries_relative_positions_of_shaw() -> None:
     assert torch.allclose(out, shaw_slowly(q, k, v, keys, values, reach), atol=1e-12)
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("with_bias", [False, True])
+@pytest.mark.parametrize("width", [32, 64])
+def test_the_kernels_of_an_accelerator_keep_the_same_promises(dtype: torch.dtype, with_bias: bool, width: int) -> None:
+    if not torch.cuda.is_available():
+        pytest.skip("needs an accelerator")
+    allowed = torch.rand(2, 1, 64, 64, generator=torch.Generator().manual_seed(0)) < 0.5
+    allowed[0, :, 5] = False
+    allowed[1] = False
+    allowed[..., 60:] = False
+    bias = torch.randn(1, 3, 64, 64, generator=torch.Generator().manual_seed(1)) if with_bias else None
+    clean = states(2, 3, 64, width, dtype=dtype)
+    expected = attend(*(x.double() for x in clean), AttentionMask(allowed), None if bias is None else bias.double())
+    poisoned = [x.cuda() for x in clean]
+    for x in poisoned[1:]:
+        x[:, :, 60:] = math.nan
+    inputs = [x.requires_grad_() for x in poisoned]
+    out = attend(*inputs, AttentionMask(allowed.cuda()), None if bias is None else bias.cuda())
+    assert torch.allclose(out.double().cpu(), expected, atol=10 * TOLERANCE[dtype])
+    assert (out[0, :, 5] == 0).all()
+    assert (out[1] == 0).all()
+    out.float().square().sum().backward()
+    assert all(x.grad.isfinite().all() for x in inputs)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

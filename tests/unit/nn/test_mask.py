@@ -83,7 +83,6 @@ def test_every_rule_and_their_combination_equal_the_loops(inputs: dict) -> None:
     expected = slow["padding"] & (slow["window"] | slow["globals"]) & slow["blocks"] & slow["causal"]
     assert torch.equal(combined.allowed[:, 0], expected)
     assert torch.equal(combined.answerable[:, 0, :, 0], expected.any(-1))
-    assert torch.equal(combined.reachable[:, 0], expected.any(-2))
     everything_for_the_lost = expected | ~expected.any(-1, keepdim=True)
     assert torch.equal(combined.for_kernel[:, 0], everything_for_the_lost)
     assert torch.equal(AttentionMask.from_masked(~combined.allowed).allowed, combined.allowed)
@@ -178,7 +177,7 @@ def test_a_tokenizers_attention_mask_of_integers_is_taken() -> None:
             "`radius` must be at least 0, but is -1 instead.",
         ),
         (
-            lambda: AttentionMask().reachable,
+            lambda: AttentionMask().answerable,
             "This mask allows everything and has no tensor; look at `allowed` first.",
         ),
     ],
