@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -22,6 +21,9 @@ from longdoc.jobs.rows import PARQUET_SCHEMA
 from longdoc.jobs.storage import MANIFEST_NAME, cannot_write, sync_folder
 
 __all__ = ["export_job"]
+
+
+_NEEDS_QUOTES = re.compile('[,"\r\n\0]')
 
 
 class _Writer(Protocol):
@@ -107,18 +109,17 @@ class _Csv:
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
-        self._write([PARQUET_SCHEMA.names])
+        self._write(PARQUET_SCHEMA.names)
 
     def add(self, table: pa.Table) -> None:
-        self._write([[_cell(value) for value in _tidy(row).values()] for row in table.to_pylist()])
+        for row in table.to_pylist():
+            self._write([_cell(value) for value in _tidy(row).values()])
 
     def finish(self) -> None:
         pass
 
-    def _write(self, rows: list[list[Any]]) -> None:
-        text = io.StringIO(newline="")
-        csv.writer(text, lineterminator="\n").writerows(rows)
-        self._stream.write(text.getvalue().encode("utf-8"))
+    def _write(self, cells: Sequence[str]) -> None:
+        self._stream.write((",".join(map(_quoted, cells)) + "\n").encode("utf-8"))
 
 
 class _Parquet:
@@ -145,8 +146,15 @@ def _tidy(row: dict[str, Any]) -> dict[str, Any]:
     return row | {"labels": labels}
 
 
-def _cell(value: Any) -> Any:
-    return _json(value) if isinstance(value, list) else value
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return _json(value) if isinstance(value, list) else str(value)
+
+
+def _quoted(cell: str) -> str:
+    """A cell as RFC 4180 has it. (Python's own writer refuses a NUL before 3.11.)"""
+    return '"' + cell.replace('"', '""') + '"' if _NEEDS_QUOTES.search(cell) else cell
 
 
 def _json(value: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import io
 import json
 import os
 
@@ -13,10 +14,11 @@ import pytest
 from job_kit import EchoPredictor, load_echo, write_corpus
 from longdoc.errors import CannotWriteError, JobError, UsageError
 from longdoc.jobs import JobConfig, export_job, run_job
+from longdoc.jobs.export import _quoted
 from longdoc.jobs.parts import PARQUET_SCHEMA, read_part
 from longdoc.types import DocumentPrediction, EvidencePassage, LabelScore, ScoredSpan
 
-AWKWARD = 'comma, "quote"\nline\u2028end\r\n\U0001f600 \x00 é'
+AWKWARD = 'comma, "quote"\nline\u2028end\r\n\U0001f600 é'
 
 
 class AwkwardPredictor(EchoPredictor):
@@ -80,6 +82,19 @@ def test_a_spreadsheet_holds_every_row_with_lists_as_json(output, rows, tmp_path
                 assert float(cell) == value
             else:
                 assert cell == str(value)
+
+
+@pytest.mark.parametrize(
+    "cell", ["a,b", 'a"b', "a\nb", "a\rb", "\r\n", "", '"', '""', " a ", "a;b", "a\u2028b", "0x00"]
+)
+def test_a_cell_is_read_back_as_it_was(cell):
+    line = f"x,{_quoted(cell)},y\n"
+    assert list(csv.reader(io.StringIO(line, newline=""))) == [["x", cell, "y"]]
+    assert (_quoted(cell) == cell) == (not set(cell) & set(',"\r\n'))
+
+
+def test_a_cell_with_a_nul_is_written_whatever_the_version_of_python():
+    assert _quoted('a\0"b') == '"a\0""b"'
 
 
 def test_parquet_holds_every_row_and_the_columns_of_a_part(output, rows, tmp_path):
