@@ -148,11 +148,11 @@ def test_every_fault_of_a_checkpoint_is_told_at_once(family: str, tmp_path: Path
     tensors[name_of["layers.2.attention.value.bias"]] = torch.zeros(48, dtype=torch.int64)
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     message = (
-        f"`{folder}` must hold exactly the tensors that its configuration describes, but word.weight is missing; "
-        "surprise.weight is unexpected; layers.0.attention.query.weight has 3x48 instead of 48x48 is of the wrong "
-        "shape; layers.2.attention.value.bias is not floating numbers; layers.1.attention.key.bias is not finite (NaN "
-        "or infinity). Check that `config.json` and the weights belong together, and fetch the checkpoint again if it "
-        "is damaged."
+        f"`{folder}` must hold exactly the tensors that its configuration describes, but does not. Missing: "
+        "word.weight. Unexpected: surprise.weight. Of the wrong shape: layers.0.attention.query.weight (3x48 instead "
+        "of 48x48). Not floating numbers: layers.2.attention.value.bias. Not finite (NaN or infinity): "
+        "layers.1.attention.key.bias. Check that `config.json` and the weights belong together, and fetch the "
+        "checkpoint again if it is damaged."
     )
     with pytest.raises(CheckpointError, match=f"^{re.escape(message)}$"):
         load_encoder(folder)

@@ -68,27 +68,23 @@ def assign(module: nn.Module, tensors: Mapping[str, Tensor], source: str, unexpe
     """
     wanted = module.state_dict()
     shared = [name for name in wanted if name in tensors]
-    misshapen = [
-        f"{name} has {_shape(tensors[name])} instead of {_shape(wanted[name])}"
-        for name in shared
-        if tensors[name].shape != wanted[name].shape
-    ]
+    misshapen = [name for name in shared if tensors[name].shape != wanted[name].shape]
     faults = {
-        "missing": [name for name in wanted if name not in tensors],
-        "unexpected": [*unexpected, *(name for name in tensors if name not in wanted)],
-        "of the wrong shape": misshapen,
-        "not floating numbers": [name for name in shared if not tensors[name].is_floating_point()],
-        "not finite (NaN or infinity)": [
+        "Missing": [name for name in wanted if name not in tensors],
+        "Unexpected": [*unexpected, *(name for name in tensors if name not in wanted)],
+        "Of the wrong shape": [
+            f"{name} ({_shape(tensors[name])} instead of {_shape(wanted[name])})" for name in misshapen
+        ],
+        "Not floating numbers": [name for name in shared if not tensors[name].is_floating_point()],
+        "Not finite (NaN or infinity)": [
             name for name in shared if tensors[name].is_floating_point() and not bool(tensors[name].isfinite().all())
         ],
     }
     if any(faults.values()):
-        found = "; ".join(
-            f"{_listed(names)} {'is' if len(names) == 1 else 'are'} {fault}" for fault, names in faults.items() if names
-        )
+        found = " ".join(f"{fault}: {_listed(names)}." for fault, names in faults.items() if names)
         raise CheckpointError(
-            f"`{source}` must hold exactly the tensors that its configuration describes, but {found}. Check that "
-            "`config.json` and the weights belong together, and fetch the checkpoint again if it is damaged."
+            f"`{source}` must hold exactly the tensors that its configuration describes, but does not. {found} Check "
+            "that `config.json` and the weights belong together, and fetch the checkpoint again if it is damaged."
         )
     # Copies: tensors read from a file may be views of it, and a file that changes later must not change a model.
     copies = {
