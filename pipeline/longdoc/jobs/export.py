@@ -153,7 +153,7 @@ def _cell(value: Any) -> str:
 
 
 def _quoted(cell: str) -> str:
-    """A cell as RFC 4180 has it. (Python's own writer refuses a NUL before 3.11.)"""
+    """A cell as RFC 4180 has it. Python's own writer leaves a lone return bare, and refuses a NUL before 3.11."""
     return '"' + cell.replace('"', '""') + '"' if _NEEDS_QUOTES.search(cell) else cell
 
 

@@ -84,9 +84,7 @@ def test_a_spreadsheet_holds_every_row_with_lists_as_json(output, rows, tmp_path
                 assert cell == str(value)
 
 
-@pytest.mark.parametrize(
-    "cell", ["a,b", 'a"b', "a\nb", "a\rb", "\r\n", "", '"', '""', " a ", "a;b", "a\u2028b", "0x00"]
-)
+@pytest.mark.parametrize("cell", ["a,b", 'a"b', "a\nb", "a\rb", "\r\n", "", '"', '""', " a ", "a;b", "a\u2028b"])
 def test_a_cell_is_read_back_as_it_was(cell):
     line = f"x,{_quoted(cell)},y\n"
     assert list(csv.reader(io.StringIO(line, newline=""))) == [["x", cell, "y"]]
