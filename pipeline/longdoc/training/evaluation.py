@@ -39,8 +39,10 @@ def evaluate_documents(
     return results, metrics_of(pipeline, documents, results)
 
 
-def metrics_of(pipeline: Pipeline, documents: Sequence[Document], results: Sequence[DocumentResult]) -> dict[str, Any]:
-    """Metrics from results that are there already, in the order of the documents.
+def metrics_of(
+    pipeline: Pipeline, documents: Sequence[Document], results: Sequence[DocumentResult], resamples: int = 1000
+) -> dict[str, Any]:
+    """Metrics from results that are there already, in the order of the documents; 0 `resamples` = no intervals.
 
     A document without an answer counts as wrong where labels are compared; `loss` and other measures of scores leave
     it out.
@@ -56,7 +58,7 @@ def metrics_of(pipeline: Pipeline, documents: Sequence[Document], results: Seque
     losses = DocumentLoss(task)(torch.from_numpy(logits[answered]), list(torch.from_numpy(gold[answered])))
     scores = np.full_like(logits, np.nan)
     scores[answered] = probabilities(logits[answered], task)
-    return document_metrics(gold, scores, labels, task) | {
+    return document_metrics(gold, scores, labels, task, resamples=resamples) | {
         "loss": float(losses.mean()),
         "tokens": sum(answer.n_tokens for answer in answers),
         "tokens_read": sum(answer.tokens_read for answer in answers),

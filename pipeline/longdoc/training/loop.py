@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -30,9 +31,12 @@ from longdoc.training.evaluation import metrics_of
 from longdoc.training.loss import DocumentLoss
 from longdoc.training.row_cache import backward_through_documents
 from longdoc.training.settings import TrainingConfig
-from longdoc.types import ChunkBatch, Document, DocumentFailure
+from longdoc.types import ChunkBatch, Document, DocumentFailure, DocumentResult
 
-__all__ = ["TrainingProgress", "TrainingReport", "fine_tune"]
+__all__ = ["BEST_SO_FAR", "TrainingProgress", "TrainingReport", "fine_tune"]
+
+BEST_SO_FAR = Path("checkpoints", "best")
+"""Where a run that is still going keeps the model folder of its best epoch; gone when the run has ended."""
 
 _LOWER_IS_BETTER = frozenset({"loss", "rmse", "mae", "expected_calibration_error", "log_loss"})
 
@@ -133,6 +137,7 @@ def fine_tune(
 
     output.mkdir(parents=True, exist_ok=True)
     best_weights: dict[str, torch.Tensor] | None = None
+    best_results: list[DocumentResult] = []
     with _MetricsFile(output / "metrics.jsonl", accelerator.is_main_process) as metrics_file:
         if rows is not None:
             rows.compute(train, validation, lambda done, of: tell("rows", 0, done, of))
@@ -176,20 +181,26 @@ def fine_tune(
                     window_start = time.monotonic()
             if validation:
                 tell("validate", epoch + 1, 0, len(validation))
-                scores = _evaluate(pipeline, validation, rows, accelerator)
+                results = _predict(pipeline, validation, rows, accelerator)
+                scores = metrics_of(pipeline, validation, results, resamples=0)
                 metrics_file.write(step=report.steps, epoch=epoch + 1, split="validation", **scores)
                 value = float("nan" if scores[report.metric] is None else scores[report.metric])
                 improved = best_weights is None or _better(value, report.best, report.metric)
                 tell("validate", epoch + 1, len(validation), len(validation), metric=value, improved=improved)
                 if improved:
-                    report.best_epoch, report.best, report.validation = epoch + 1, value, scores
+                    report.best_epoch, report.best, best_results = epoch + 1, value, results
                     best_weights = {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
+                    if accelerator.is_main_process and not frozen:  # an epoch that took long must survive a crash
+                        (output / BEST_SO_FAR).parent.mkdir(exist_ok=True)
+                        pipeline.save(output / BEST_SO_FAR)
     if best_weights is not None:
         model.load_state_dict(best_weights)
+        report.validation = metrics_of(pipeline, validation, best_results)
     model.eval()
     report.seconds = time.monotonic() - started
     if accelerator.is_main_process:
         pipeline.save(output, card(report) if card is not None else "")
+        shutil.rmtree(output / BEST_SO_FAR.parts[0], ignore_errors=True)  # the same weights as the model folder's
     accelerator.wait_for_everyone()
     return report
 
@@ -252,10 +263,10 @@ def _sum_gradients(model: LongDocModel, accelerator: Accelerator) -> None:
             parameter.grad = accelerator.reduce(parameter.grad, reduction="sum")
 
 
-def _evaluate(
+def _predict(
     pipeline: Pipeline, documents: Sequence[Document], rows: _FrozenRows | None, accelerator: Accelerator
-) -> dict[str, Any]:
-    """Metrics over whole documents, each counted once: shared out by number, gathered, and put in order by number."""
+) -> list[DocumentResult]:
+    """Answers for whole documents, each once: shared out by number, gathered, and put in order by number."""
     pipeline.model.eval()
     numbers = list(range(accelerator.process_index, len(documents), accelerator.num_processes))
     if rows is not None:
@@ -267,7 +278,7 @@ def _evaluate(
     if accelerator.num_processes > 1:
         gathered = gather_object(gathered)
     by_number = dict(gathered)
-    return metrics_of(pipeline, documents, [by_number[n] for n in range(len(documents))])
+    return [by_number[n] for n in range(len(documents))]
 
 
 class _FrozenRows:
