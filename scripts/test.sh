@@ -9,8 +9,9 @@ cd "$(dirname "$0")/.."
 . scripts/environment.sh
 prepare_environment dev
 
-arguments=(-v) # against the -q of pyproject.toml: the closing line in full
+arguments=(-v -n 2 --dist worksteal) # against the -q of pyproject.toml: the closing line in full; two workers, one thread each
 for argument in "$@"; do
   if [ "$argument" = --all ]; then arguments+=(-m "not gpu"); else arguments+=("$argument"); fi
 done
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
 exec "$environment_python" -m pytest "${arguments[@]}"
