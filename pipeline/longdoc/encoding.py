@@ -6,7 +6,10 @@ document fail and nobody else's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import torch
@@ -17,7 +20,7 @@ from longdoc.precision import Placement
 from longdoc.text.batching import PlannedBatch, collate
 from longdoc.types import Chunk
 
-__all__ = ["ChunkRow", "encode_batch"]
+__all__ = ["ChunkRow", "encode_batch", "encode_batches"]
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,37 @@ def encode_batch(model: LongDocModel, planned: PlannedBatch, pad_id: int, placem
             yield ChunkRow(owner, chunk, row, weight)
         else:
             yield ChunkRow(owner, chunk, None, weight, "non_finite_output")
+
+
+def encode_batches(
+    model: LongDocModel, batches: Iterable[PlannedBatch], pad_id: int, placement: Placement
+) -> Iterator[list[ChunkRow]]:
+    """`encode_batch` for many batches, in their order.
+
+    On a CPU several batches are under way at once, each in a thread with one core of its own: threads that share one
+    operation wait for each other at its end, and for milliseconds where anything else runs on the machine. A batch
+    that is alone gets all cores. The numbers are the same bits either way.
+    """
+    lanes = torch.get_num_threads() if placement.device.type == "cpu" else 1
+    waiting = iter(batches)
+    first = list(itertools.islice(waiting, 2))
+    if lanes == 1 or len(first) < 2:
+        for planned in itertools.chain(first, waiting):
+            yield list(encode_batch(model, planned, pad_id, placement))
+        return
+    try:
+        with ThreadPoolExecutor(lanes, "longdoc-encode", initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            under_way: deque[Future[list[ChunkRow]]] = deque()
+            for planned in itertools.chain(first, waiting):
+                under_way.append(
+                    pool.submit(lambda batch: list(encode_batch(model, batch, pad_id, placement)), planned)
+                )
+                if len(under_way) > 2 * lanes:
+                    yield under_way.popleft().result()
+            while under_way:
+                yield under_way.popleft().result()
+    finally:
+        torch.set_num_threads(lanes)  # the threads of the pool set it for the whole process
 
 
 def _rows(

@@ -19,7 +19,7 @@ import torch
 from longdoc.assemble import Assembler
 from longdoc.checkpoints.native import ModelSettings, load_model, model_fingerprint, save_model
 from longdoc.decide import decide
-from longdoc.encoding import encode_batch
+from longdoc.encoding import encode_batches
 from longdoc.errors import UsageError
 from longdoc.evidence import explain_document
 from longdoc.model import LongDocModel
@@ -187,8 +187,9 @@ class Pipeline:
         known: dict[int, PreparedDocument | DocumentFailure] = {}
         assembler = Assembler()
         pairs = self._pairs(_as_documents(documents), known, assembler)
-        for planned in plan_batches(pairs, self.settings.chunking.size, self.prediction.batching):
-            for item in encode_batch(self.model, planned, self.tokenizer.pad_id, self.placement):
+        batches = plan_batches(pairs, self.settings.chunking.size, self.prediction.batching)
+        for encoded in encode_batches(self.model, batches, self.tokenizer.pad_id, self.placement):
+            for item in encoded:
                 if item.row is not None:
                     assembler.add(item.owner, item.chunk.ordinal, item.row, item.weight)
                 elif item.reason is not None and item.owner in known:
