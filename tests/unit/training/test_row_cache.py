@@ -6,11 +6,11 @@ import copy
 
 import pytest
 import torch
-from longdoc.model import LongDocModel
-from longdoc.text.batching import collate
 
+from longdoc.model import LongDocModel
 from longdoc.pipeline import Pipeline
 from longdoc.precision import PrecisionConfig, choose_placement
+from longdoc.text.batching import collate
 from longdoc.text.chunking import prepare_many
 from longdoc.training.row_cache import backward_through_documents
 from longdoc.types import ChunkBatch, Document
