@@ -48,7 +48,8 @@ def kill_at_random(source, output, expected, kills, workers, seed):
                 killed += 1
                 at_work += (output / "_plan.json").exists() and not (output / "_manifest.json").exists()
             else:
-                assert finish(child)[0] == 0
+                status, _, err = finish(child)
+                assert status == 0, err
                 assert final_files(output) == expected
                 shutil.rmtree(output)
         status, _, err = finish(start(source, output, *options))
@@ -113,5 +114,6 @@ def test_a_job_that_is_asked_to_stop_ends_with_status_75_and_goes_on(whole, tmp_
     assert "InterruptedJobError" in err
     assert "Traceback" not in err
     assert not (tmp_path / "out/_manifest.json").exists()
-    assert finish(start(source, tmp_path / "out", *options))[0] == 0
+    status, _, err = finish(start(source, tmp_path / "out", *options))
+    assert status == 0, err
     assert final_files(tmp_path / "out") == expected
