@@ -64,11 +64,12 @@ _Pair = tuple[int, Chunk]
 
 
 def buckets(size: int) -> list[int]:
-    """The lengths of deterministic batches for chunks of up to `size` tokens, longest first: each half of the last."""
-    found = [size]
-    while found[-1] // 2 >= SMALLEST_BUCKET:
-        found.append(found[-1] // 2)
-    return found
+    """The lengths of deterministic batches for chunks of up to `size` tokens, longest first.
+
+    Eighths of `size`, and `SMALLEST_BUCKET`: finer steps leave more batches to fill up, coarser ones more padding.
+    """
+    step = max(SMALLEST_BUCKET, -(-size // 8))
+    return sorted({size, *range(step, size, step), min(size, SMALLEST_BUCKET)}, reverse=True)
 
 
 def plan_batches(pairs: Iterable[_Pair], size: int, settings: BatchingConfig) -> Iterator[PlannedBatch]:

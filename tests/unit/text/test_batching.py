@@ -38,15 +38,15 @@ def lengths(batch: PlannedBatch) -> list[int]:
 @pytest.mark.parametrize(
     ("size", "expected"),
     [
-        (512, [512, 256, 128, 64, 32]),
-        (128, [128, 64, 32]),
-        (100, [100, 50]),
-        (63, [63]),
+        (512, [512, 448, 384, 320, 256, 192, 128, 64, 32]),
+        (128, [128, 96, 64, 32]),
+        (100, [100, 96, 64, 32]),
+        (63, [63, 32]),
         (16, [16]),
-        (1024, [1024, 512, 256, 128, 64, 32]),
+        (1024, [1024, 896, 768, 640, 512, 384, 256, 128, 32]),
     ],
 )
-def test_buckets_are_halves_down_to_32(size: int, expected: list[int]) -> None:
+def test_buckets_are_eighths_and_the_smallest(size: int, expected: list[int]) -> None:
     assert buckets(size) == expected
 
 
@@ -54,13 +54,14 @@ def test_buckets_are_halves_down_to_32(size: int, expected: list[int]) -> None:
     ("size", "length", "shape"),
     [
         (512, 512, (1, 512)),
-        (512, 257, (1, 512)),
+        (512, 257, (1, 320)),
+        (512, 130, (2, 192)),
         (512, 256, (2, 256)),
         (512, 65, (4, 128)),
         (512, 3, (16, 32)),
         (128, 128, (4, 128)),
         (128, 20, (16, 32)),
-        (1024, 600, (1, 1024)),
+        (1024, 600, (1, 640)),
         (1024, 20, (32, 32)),
     ],
 )
