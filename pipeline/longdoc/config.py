@@ -15,7 +15,6 @@ from typing import Any, get_args
 import yaml
 from pydantic import BaseModel, Field, ValidationError
 
-from longdoc.decide import Task
 from longdoc.errors import ConfigurationError
 from longdoc.jobs.plan import JobConfig
 from longdoc.nn import EncoderConfig
@@ -26,6 +25,7 @@ from longdoc.readers import ReadConfig
 from longdoc.schema import Config
 from longdoc.text.chunking import ChunkingConfig
 from longdoc.training.settings import TrainingConfig
+from longdoc.types import Task
 
 __all__ = ["DataConfig", "ModelConfig", "RunConfig", "dump_resolved", "load_config", "position_config"]
 

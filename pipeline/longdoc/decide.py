@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from longdoc.types import LabelScore
+from longdoc.types import LabelScore, Task
 
-__all__ = ["Task", "decide", "probabilities"]
-
-Task = Literal["single_label", "multi_label", "regression"]
+__all__ = ["decide", "probabilities"]
 
 _THRESHOLD = 0.5
 

@@ -1,58 +1,142 @@
-"""Writing small files so that a reader sees the old one or the new one, never half of one."""
+"""Files and folders that appear whole or not at all, and survive a power cut from then on.
+
+A commit is: temporary file on the same file system -> write -> fsync -> rename -> fsync of the folder. A reader sees
+the old state or the new one; what it has seen once survives a power cut. Every writer of the package comes here.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import shutil
-import tempfile
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from longdoc.errors import CannotWriteError
 
-__all__ = ["cannot_write", "write_bytes", "write_text"]
-
-_WRITE_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EFBIG})
+__all__ = ["cannot_write", "replacing", "sync", "unlink", "write_bytes", "write_folder", "write_text"]
 
 
 def write_text(path: Path, text: str) -> None:
-    """UTF-8, flushed to the disk, then renamed into place.
-
-    Raises:
-        CannotWriteError: no space, no permission, or a failing disk; the old file is untouched.
-    """
+    """`write_bytes` for text, as UTF-8."""
     write_bytes(path, text.encode("utf-8"))
 
 
-def write_bytes(path: Path, data: bytes) -> None:
-    """As `write_text`, for bytes."""
-    temporary: str | None = None
+def write_bytes(path: Path, data: bytes, work: Path | None = None) -> None:
+    """Put `data` under the name `path`, durably, replacing what was there.
+
+    Args:
+        work: a folder on the same file system for the temporary file; None = the folder of `path` itself.
+
+    Raises:
+        CannotWriteError: disk full, read-only, no permission, device fault. Nothing half-written is left under `path`.
+    """
+    with replacing(path, work) as file:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(file.fileno(), rest) :]
+
+
+@contextmanager
+def replacing(path: Path, work: Path | None = None) -> Iterator[BinaryIO]:
+    """A file to write to, which takes the name `path` when the block ends well and is gone when it does not.
+
+    Args and errors: as `write_bytes`.
+    """
+    # The process id keeps two writers of one file apart: a worker that outlived its parent and its successor.
+    temporary = (path.parent if work is None else work) / f".{path.name}.{os.getpid()}.tmp"
     try:
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-        temporary = None
+        try:
+            with temporary.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)  # noqa: PTH105  one os layer, where tests make its calls fail
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink()
+            raise
+        sync(path.parent)
     except OSError as error:
         raise cannot_write(path, error) from None
+
+
+def sync(path: Path) -> None:
+    """Bring a file to the disk, or the names in a folder: a rename alone may be forgotten in a power cut."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
     finally:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                Path(temporary).unlink()
+        os.close(descriptor)
 
 
-def cannot_write(path: Path, error: OSError) -> Exception:
-    """The error to raise for an `OSError` met while writing `path`: ours where the cause is the disk or permissions."""
-    if error.errno not in _WRITE_ERRORS and not isinstance(error, FileNotFoundError | NotADirectoryError):
-        return error
-    with contextlib.suppress(OSError):
-        free = shutil.disk_usage(path.parent).free
-        return CannotWriteError(
-            f"cannot write {path}: {os.strerror(error.errno or 0)} ({free:,} bytes free). "
-            "Make room or choose another output, then run the same command again."
-        )
-    return CannotWriteError(f"cannot write {path}: {os.strerror(error.errno or 0)}. Choose another output.")
+def unlink(path: Path) -> None:
+    """Remove `path`, durably; it may be absent.
+
+    Raises:
+        CannotWriteError: no permission, or a failing disk.
+    """
+    try:
+        path.unlink(missing_ok=True)
+        sync(path.parent)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+
+
+def write_folder(folder: Path, fill: Callable[[Path], None], last: Sequence[str]) -> None:
+    """Fill a hidden folder beside `folder`, bring it to the disk, and rename it into place.
+
+    Where `folder` is there already, its other files stay, and ours are replaced one by one: those named in `last` are
+    removed first and come last, so that a folder cut short lacks them and no reader takes it for whole.
+
+    Args:
+        folder: the target.
+        fill: writes the files into the folder that it is given.
+        last: names of the files without which readers refuse the folder.
+
+    Raises:
+        CannotWriteError: no space, no permission, or a failing disk.
+    """
+    folder = folder.absolute()
+    temporary = folder.parent / f".{folder.name}.{uuid.uuid4().hex[:12]}.tmp"
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary.mkdir()
+        fill(temporary)
+        names = sorted(path.name for path in temporary.iterdir())
+        for name in names:
+            sync(temporary / name)
+        sync(temporary)
+        if folder.exists():
+            for name in last:
+                (folder / name).unlink(missing_ok=True)
+            sync(folder)
+            for name in sorted(names, key=lambda name: (name in last, name)):
+                (temporary / name).replace(folder / name)
+            sync(folder)
+        else:
+            temporary.rename(folder)
+        sync(folder.parent)
+    except OSError as error:
+        raise cannot_write(folder, error) from None
+    finally:
+        with suppress(OSError):
+            shutil.rmtree(temporary)
+
+
+def cannot_write(path: Path, error: OSError) -> CannotWriteError:
+    """The error for an `OSError` that was met while writing `path`: which path, why, and how much room there is."""
+    code = errno.errorcode.get(error.errno or 0, "unknown error")
+    reason = os.strerror(error.errno) if error.errno else type(error).__name__
+    room = ""
+    for folder in path.absolute().parents:
+        with suppress(OSError):
+            room = f"; {shutil.disk_usage(folder).free:,} bytes are free there"
+            break
+    return CannotWriteError(
+        f"{path} cannot be written: {reason} ({code}){room}. Make room, grant the permission or choose another output, "
+        "then run the same command again: what is finished is kept."
+    )

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,9 +36,13 @@ __all__ = [
     "Record",
     "ScoredSpan",
     "Span",
+    "Task",
     "TokenizedDocument",
     "short_digest",
 ]
+
+Task = Literal["single_label", "multi_label", "regression"]
+"""What is asked of a document: one right label, any number of them, or a number."""
 
 
 def short_digest(text: str) -> str:

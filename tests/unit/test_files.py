@@ -1,14 +1,88 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
 import errno
 import os
+import re
+import stat
 from pathlib import Path
 
 import pytest
 
 from longdoc.errors import CannotWriteError
-from longdoc.files import cannot_write, write_text
+from longdoc.files import unlink, write_bytes, write_text
 
 
-def test_the_new_text_replaces_the_old_one_and_leaves_nothing_else(tmp_path: Path) -> None:
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    folder = tmp_path / ".work"
+    folder.mkdir()
+    return folder
+
+
+def test_the_file_is_durable_before_it_is_visible_and_the_name_is_durable_last(tmp_path, work, monkeypatch):
+    calls = []
+    fsync, replace = os.fsync, os.replace
+
+    def recorded_fsync(descriptor):
+        calls.append("fsync folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "fsync file")
+        fsync(descriptor)
+
+    def recorded_replace(before, after):
+        calls.append(f"rename from {Path(before).parent.name}")
+        replace(before, after)
+
+    monkeypatch.setattr(os, "fsync", recorded_fsync)
+    monkeypatch.setattr(os, "replace", recorded_replace)
+    write_bytes(tmp_path / "part", b"bytes", work)
+    assert calls == ["fsync file", "rename from .work", "fsync folder"]
+    assert (tmp_path / "part").read_bytes() == b"bytes"
+    assert list(work.iterdir()) == []
+
+
+def test_data_is_written_whole_when_the_system_takes_it_in_bits(tmp_path, work, monkeypatch):
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, data: write(descriptor, data[:3]))
+    write_bytes(tmp_path / "part", b"0123456789", work)
+    assert (tmp_path / "part").read_bytes() == b"0123456789"
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EROFS, errno.EACCES, errno.EDQUOT])
+@pytest.mark.parametrize("call", ["write", "fsync", "replace"])
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, work, monkeypatch, call, code):
+    target = tmp_path / "part"
+    target.write_bytes(b"old")
+
+    def fail(*_):
+        raise OSError(code, os.strerror(code))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, fail)
+        with pytest.raises(CannotWriteError) as caught:
+            write_bytes(target, b"new", work)
+    assert target.read_bytes() == b"old"
+    assert list(work.iterdir()) == []
+    assert caught.value.exit_status == 74
+    assert re.fullmatch(
+        re.escape(f"{target} cannot be written: {os.strerror(code)} ({errno.errorcode[code]}); ")
+        + r"[\d,]+ bytes are free there\. "
+        + re.escape(
+            "Make room, grant the permission or choose another output, then run the same command again: what is "
+            "finished is kept."
+        ),
+        str(caught.value),
+    )
+
+
+def test_removing_a_file_that_is_not_there_is_no_error(tmp_path):
+    unlink(tmp_path / "absent")
+    (tmp_path / "present").write_bytes(b"")
+    unlink(tmp_path / "present")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_text_takes_the_place_of_the_old_one_and_leaves_nothing_else(tmp_path):
     path = tmp_path / "a.txt"
     write_text(path, "old")
     write_text(path, "new ü")
@@ -16,27 +90,6 @@ def test_the_new_text_replaces_the_old_one_and_leaves_nothing_else(tmp_path: Pat
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
 
-def test_a_fault_while_writing_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.txt"
-    write_text(path, "old")
-
-    def full(descriptor: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(
-        CannotWriteError, match=r"^cannot write .*a\.txt: No space left on device \([\d,]+ bytes free\)\."
-    ):
-        write_text(path, "new")
-    assert path.read_text() == "old"
-    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
-
-
-def test_a_folder_that_is_not_there_is_a_writing_fault(tmp_path: Path) -> None:
-    with pytest.raises(CannotWriteError):
+def test_a_folder_that_is_not_there_is_a_writing_fault(tmp_path):
+    with pytest.raises(CannotWriteError, match=r"a.txt cannot be written: No such file or directory \(ENOENT\)"):
         write_text(tmp_path / "none" / "a.txt", "x")
-
-
-def test_other_faults_pass_through() -> None:
-    fault = OSError(errno.EMFILE, "Too many open files")
-    assert cannot_write(Path("x"), fault) is fault

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from longdoc.checkpoints import adopt_head, open_checkpoint, resolve_checkpoint
-from longdoc.checkpoints.settings import ModelSettings, Task
+from longdoc.checkpoints.settings import ModelSettings
 from longdoc.errors import CheckpointError
 from longdoc.model import LongDocModel
 from longdoc.nn.readout import VectorsReadoutConfig
 from longdoc.text.chunking import ChunkingConfig
+from longdoc.types import Task
 
 __all__ = ["load_classifier"]
 

@@ -13,19 +13,21 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
 from longdoc.checkpoints.family import Family
-from longdoc.checkpoints.folders import write_folder
 from longdoc.checkpoints.keymap import assign
 from longdoc.checkpoints.opening import FAMILIES, OWN, OWN_ENCODER, OWN_READOUT, Checkpoint, open_checkpoint
-from longdoc.checkpoints.settings import ModelSettings, Task, describe_settings, read_settings
-from longdoc.errors import CheckpointError
+from longdoc.checkpoints.settings import ModelSettings, describe_settings, read_settings
+from longdoc.errors import CannotWriteError, CheckpointError
+from longdoc.files import write_folder
 from longdoc.model import LongDocModel
 from longdoc.nn import Encoder
 from longdoc.nn.readout import ReadoutConfig
 from longdoc.text.tokenizing import DocumentTokenizer
+from longdoc.types import Task
 
 __all__ = ["ModelSettings", "load_model", "model_fingerprint", "save_encoder", "save_model"]
 
@@ -174,7 +176,12 @@ def _encoder_files(encoder: Encoder, family: Family | None) -> tuple[dict[str, A
 
 def _fill(folder: Path, config: dict[str, Any], tensors: dict[str, Tensor], tokenizer: DocumentTokenizer) -> None:
     stored = {name: tensor.detach().cpu().contiguous() for name, tensor in sorted(tensors.items())}
-    save_file(stored, folder / "model.safetensors", metadata={"format": "pt"})
+    try:
+        save_file(stored, folder / "model.safetensors", metadata={"format": "pt"})
+    except SafetensorError:  # the library's own error for a disk that is full
+        raise CannotWriteError(
+            f"the weights cannot be written into {folder.parent}. Make room or choose another output."
+        ) from None
     (folder / "model.safetensors").chmod(0o644)
     (folder / "config.json").write_text(_json(config), encoding="utf-8")
     tokenizer.save(folder)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field, ValidationError, field_validator
 
@@ -12,10 +12,10 @@ from longdoc.errors import CheckpointError
 from longdoc.nn.readout import ReadoutConfig, VectorsReadoutConfig
 from longdoc.schema import Config
 from longdoc.text.chunking import ChunkingConfig
+from longdoc.types import Task
 
-__all__ = ["ModelSettings", "Task", "describe_settings", "read_settings"]
+__all__ = ["ModelSettings", "describe_settings", "read_settings"]
 
-Task = Literal["single_label", "multi_label", "regression"]
 
 _FORMAT = 1
 

@@ -65,13 +65,9 @@ def faults_as_exit_status() -> Iterator[None]:
         typer.echo(f"longdoc: {error}", err=True)
         raise typer.Exit(error.exit_status) from None
     except OSError as error:
-        from longdoc.files import cannot_write
-
-        ours = cannot_write(Path(error.filename or "the output"), error)
-        if not isinstance(ours, LongDocError):
-            raise
-        typer.echo(f"longdoc: {ours}", err=True)
-        raise typer.Exit(ours.exit_status) from None
+        reason = os.strerror(error.errno) if error.errno else type(error).__name__
+        typer.echo(f"longdoc: {error.filename or 'a file'} cannot be read or written: {reason}.", err=True)
+        raise typer.Exit(74) from None
     except KeyboardInterrupt:
         typer.echo("longdoc: stopped. Run the same command again to continue.", err=True)
         raise typer.Exit(75) from None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from longdoc.errors import CannotWriteError
-from longdoc.jobs.storage import write_atomically
+from longdoc.files import write_bytes
 
 __all__ = ["DEATHS_TO_SUSPECT", "JOB_DEATHS_TO_GIVE_UP", "Attempts", "DocumentAttempts"]
 
@@ -116,4 +116,4 @@ class Attempts:
                 part: {o: vars(c) for o, c in ordinals.items()} for part, ordinals in self._documents.items()
             },
         }
-        write_atomically(self._work / "attempts.json", json.dumps(tree).encode("ascii"), self._work)
+        write_bytes(self._work / "attempts.json", json.dumps(tree).encode("ascii"), self._work)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -14,11 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from longdoc.errors import JobError, UsageError
+from longdoc.files import replacing
 from longdoc.jobs.job_plan import JobPlan
 from longdoc.jobs.manifest import read_manifest
+from longdoc.jobs.names import MANIFEST_NAME
 from longdoc.jobs.parts import check_and_read_part
 from longdoc.jobs.rows import PARQUET_SCHEMA
-from longdoc.jobs.storage import MANIFEST_NAME, cannot_write, sync_folder
 
 __all__ = ["export_job"]
 
@@ -48,21 +47,8 @@ def export_job(output: str | Path, file: str | Path) -> int:
         raise UsageError(f"`file` must end in {', '.join(_WRITERS)}, but is {file.name} instead.")
     if file.name.startswith(("part-", "_")) and file.resolve().parent == output.resolve():
         raise UsageError(f"`file` must not look like one of the job's own files, but is {file.name}. Rename it.")
-    temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
-    try:
-        try:
-            with temporary.open("wb") as stream:
-                rows = _write(writer_class(stream), _tables(output))
-                stream.flush()
-                os.fsync(stream.fileno())
-            temporary.replace(file)
-        except BaseException:
-            with suppress(OSError):
-                temporary.unlink()
-            raise
-        sync_folder(file.parent)
-    except OSError as error:
-        raise cannot_write(file, error) from None
+    with replacing(file) as stream:
+        rows = _write(writer_class(stream), _tables(output))
     return rows
 
 

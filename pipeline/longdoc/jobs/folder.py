@@ -9,7 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from longdoc.errors import JobError
-from longdoc.jobs.storage import MANIFEST_NAME, PLAN_NAME, cannot_write, sync_folder, work_folder
+from longdoc.files import cannot_write, sync
+from longdoc.jobs.names import MANIFEST_NAME, PLAN_NAME, work_folder
 
 __all__ = ["check_job_folder", "locked", "open_job_folder", "remove_leftovers"]
 
@@ -47,9 +48,9 @@ def open_job_folder(output: Path) -> Path:
         for folder in (*reversed(output.parents), output):
             if not folder.is_dir():
                 folder.mkdir(exist_ok=True)
-                sync_folder(folder.parent)
+                sync(folder.parent)
         work.mkdir(mode=0o700, exist_ok=True)
-        sync_folder(output)
+        sync(output)
     except OSError as error:
         raise cannot_write(output, error) from None
     return work

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from longdoc.errors import JobError
-from longdoc.jobs.storage import PLAN_NAME
+from longdoc.jobs.names import PLAN_NAME
 from longdoc.readers.base import ReadConfig, Source
 
 __all__ = ["SCHEMA_VERSION", "JobPlan", "PartPlan", "PlannedSource", "check_schema_version"]

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from longdoc.errors import JobError
+from longdoc.files import write_bytes
 from longdoc.jobs.job_plan import SCHEMA_VERSION, JobPlan, check_schema_version
+from longdoc.jobs.names import MANIFEST_NAME, work_folder
 from longdoc.jobs.parts import PartOutcome
-from longdoc.jobs.storage import MANIFEST_NAME, work_folder, write_atomically
 
 __all__ = ["manifest_bytes", "read_manifest", "total_reasons", "write_manifest"]
 
@@ -49,7 +50,7 @@ def write_manifest(output: Path, plan: JobPlan, outcomes: Mapping[int, PartOutco
     Raises:
         CannotWriteError: it cannot be written.
     """
-    write_atomically(output / MANIFEST_NAME, manifest_bytes(plan, outcomes), work_folder(output))
+    write_bytes(output / MANIFEST_NAME, manifest_bytes(plan, outcomes), work_folder(output))
 
 
 def read_manifest(output: Path) -> dict[str, Any] | None:

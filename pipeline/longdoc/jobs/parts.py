@@ -12,10 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from longdoc.errors import FAILURE_REASONS, JobError
+from longdoc.files import write_bytes
 from longdoc.jobs.identity import IdDigest
 from longdoc.jobs.job_plan import JobPlan, PartPlan, check_schema_version
+from longdoc.jobs.names import work_folder
 from longdoc.jobs.rows import PARQUET_SCHEMA, PLAN_KEY, VERSION_KEY, finite_or_failed, to_parquet
-from longdoc.jobs.storage import work_folder, write_atomically
 from longdoc.types import DocumentFailure, DocumentResult
 
 __all__ = ["PARQUET_SCHEMA", "PartOutcome", "check_and_read_part", "check_part", "read_part", "write_part"]
@@ -54,7 +55,7 @@ def write_part(output: Path, plan: JobPlan, part: PartPlan, results: Sequence[Do
         raise JobError(f"{name} must have the results of its documents in plan order, but the ids differ.")
     results = [finite_or_failed(result) for result in results]
     data = to_parquet(results, plan.fingerprint)
-    write_atomically(output / name, data, work_folder(output))
+    write_bytes(output / name, data, work_folder(output))
     reasons: Counter[str] = Counter(result.reason for result in results if isinstance(result, DocumentFailure))
     return _outcome(part, data, len(results), reasons)
 

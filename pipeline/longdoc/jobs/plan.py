@@ -14,11 +14,12 @@ from typing import Any
 from pydantic import Field
 
 from longdoc.errors import DuplicateIdError, PlanMismatchError
+from longdoc.files import write_bytes
 from longdoc.jobs.folder import open_job_folder
 from longdoc.jobs.identity import IdLedger, first_repetition
 from longdoc.jobs.job_plan import JobPlan, PartPlan, PlannedSource
+from longdoc.jobs.names import PLAN_NAME, work_folder
 from longdoc.jobs.sources import RollCall, list_sources, read_records
-from longdoc.jobs.storage import PLAN_NAME, work_folder, write_atomically
 from longdoc.readers import source_digest
 from longdoc.readers.base import ReadConfig, Source
 from longdoc.schema import Config
@@ -74,7 +75,7 @@ def plan_job(
         _compare(old, settings, sources, output)
         return JobPlan(old.settings, old.sources, old.parts, found, read)
     plan = JobPlan(settings, sources, tuple(_cut(found, read, job.documents_per_part)), found, read)
-    write_atomically(output / PLAN_NAME, plan.to_bytes(), work_folder(output))
+    write_bytes(output / PLAN_NAME, plan.to_bytes(), work_folder(output))
     return plan
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from longdoc.errors import JobError
 from longdoc.jobs.job_plan import JobPlan
 from longdoc.jobs.manifest import manifest_bytes, read_manifest
+from longdoc.jobs.names import MANIFEST_NAME, PART_PATTERN
 from longdoc.jobs.parts import PartOutcome, check_part
-from longdoc.jobs.storage import MANIFEST_NAME, PART_PATTERN
 
 __all__ = ["finished_outcomes", "foreign_parts", "kept_parts"]
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from longdoc.errors import ConfigurationError, InterruptedJobError, JobError, PlanMismatchError
+from longdoc.files import unlink
 from longdoc.jobs.attempts import Attempts
 from longdoc.jobs.engines import ENGINES
 from longdoc.jobs.engines.base import Engine, JobWork, PredictorSlot
@@ -21,12 +22,12 @@ from longdoc.jobs.interruption import Interruption
 from longdoc.jobs.job_plan import JobPlan
 from longdoc.jobs.job_report import JobReport, job_report
 from longdoc.jobs.manifest import write_manifest
+from longdoc.jobs.names import MANIFEST_NAME
 from longdoc.jobs.parts import PartOutcome
 from longdoc.jobs.plan import JobConfig, plan_job
 from longdoc.jobs.progress import DocumentCounter, Progress
 from longdoc.jobs.resume import finished_outcomes, kept_parts
 from longdoc.jobs.sources import SourceWatch, list_sources
-from longdoc.jobs.storage import MANIFEST_NAME, unlink
 from longdoc.jobs.work import Predictor, run_part
 from longdoc.readers import source_digest
 from longdoc.readers.base import ReadConfig

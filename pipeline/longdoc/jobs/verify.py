@@ -10,9 +10,9 @@ from longdoc.errors import JobError
 from longdoc.jobs.identity import IdLedger, first_repetition
 from longdoc.jobs.job_plan import JobPlan
 from longdoc.jobs.manifest import manifest_bytes, read_manifest, total_reasons
+from longdoc.jobs.names import MANIFEST_NAME
 from longdoc.jobs.parts import PartOutcome, check_and_read_part, read_part
 from longdoc.jobs.resume import foreign_parts
-from longdoc.jobs.storage import MANIFEST_NAME
 
 __all__ = ["VerifyReport", "verify_job"]
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from longdoc.errors import UsageError
 from longdoc.nn.dropout import Dropout
 from longdoc.nn.encoder_config import EncoderConfig
-from longdoc.nn.layers import EncoderLayer, FeedForward, GatedFeedForward, SelfAttention, build_norm
+from longdoc.nn.layers import EncoderLayer, FeedForward, GatedFeedForward, GlobalTokens, SelfAttention, build_norm
 from longdoc.nn.mask import AttentionMask
 from longdoc.nn.position import PositionEncoding
 from longdoc.nn.position.axes import reading_order
@@ -36,13 +36,15 @@ class Encoder(nn.Module):
         super().__init__()
         self.config = config
         self.carried: dict[str, Tensor] = {}
-        self.word = nn.Embedding(config.vocab_size, config.width)
-        self.token_type = nn.Embedding(config.token_types, config.width) if config.token_types else None
+        embedded = config.geometry.embedding_width
+        self.word = nn.Embedding(config.vocab_size, embedded)
+        self.token_type = nn.Embedding(config.token_types, embedded) if config.token_types else None
         self.position = config.position.build(config.geometry) if position is None else position
-        self.embedding_norm = self._build_norm() if config.embedding_norm else nn.Identity()
+        self.embedding_norm = self._build_norm(embedded) if config.embedding_norm else nn.Identity()
         self.dropout = Dropout(config.dropout)
-        self.layers = nn.ModuleList(self._build_layer() for _ in range(config.layers))
-        self.final_norm = self._build_norm() if config.norm == "pre" else nn.Identity()
+        self.embedding_projection = nn.Linear(embedded, config.width) if config.embedding_width else nn.Identity()
+        self.layers = nn.ModuleList(self._build_layer(number) for number in range(config.layers))
+        self.final_norm = self._build_norm(config.width) if config.norm == "pre" else nn.Identity()
         self._initialise()
 
     @property
@@ -89,37 +91,67 @@ class Encoder(nn.Module):
         x = self.position.embed(x, positions)
         if valid is not None:
             x = x.masked_fill(~valid[..., None], 0.0)
-        x = self.dropout(self.embedding_norm(x))
+        x = self.embedding_projection(self.dropout(self.embedding_norm(x)))
 
         plan = self.position.plan(positions, x.dtype)
-        for number, (layer, layer_mask) in enumerate(zip(self.layers, self._masks(mask, order, segments), strict=True)):
-            x = layer(x, layer_mask, plan, number)
+        masks, global_tokens = self._masks(mask, order, valid, segments)
+        for number, (layer, layer_mask) in enumerate(zip(self.layers, masks, strict=True)):
+            x = layer(x, layer_mask, plan, number, global_tokens)
         return self.final_norm(x)  # type: ignore[no-any-return]
 
-    def _masks(self, mask: AttentionMask, order: Tensor, segments: Tensor | None) -> list[AttentionMask]:
+    def _masks(
+        self, mask: AttentionMask, order: Tensor, valid: Tensor | None, segments: Tensor | None
+    ) -> tuple[list[AttentionMask], GlobalTokens | None]:
         """Who may attend to whom, for each layer. Made once a forward pass and shared where layers agree."""
         if segments is not None:
             mask = mask & AttentionMask.blocks(segments)
-        if self.config.window is not None:
-            mask = mask & AttentionMask.sliding_window(order, self.config.window)
         if self.config.causal:
             mask = mask & AttentionMask.causal(order)
-        return [mask] * self.config.layers
+        seen_by_all = AttentionMask(torch.zeros(1, 1, 1, 1, dtype=torch.bool, device=order.device))
+        global_tokens = None
+        if self.config.global_tokens:
+            is_global = order < self.config.global_tokens
+            is_global = is_global.expand(len(order), -1) if valid is None else is_global & valid
+            seen_by_all = AttentionMask.globals_(is_global)
+            global_tokens = GlobalTokens.of(is_global, mask)
+        made: dict[int | None, AttentionMask] = {None: mask}
+        masks = []
+        for number in range(self.config.layers):
+            window = self.config.window_of(number)
+            if window not in made and window is not None:
+                made[window] = mask & (AttentionMask.sliding_window(order, window) | seen_by_all)
+            masks.append(made[window])
+        return masks, global_tokens
 
-    def _build_layer(self) -> EncoderLayer:
+    def _build_layer(self, number: int) -> EncoderLayer:
         c = self.config
         feed_forward = FeedForward if c.feed_forward == "plain" else GatedFeedForward
         return EncoderLayer(
-            SelfAttention(c.width, c.heads, c.attention_dropout, c.bias),
-            feed_forward(c.width, c.feed_forward_width, c.activation, c.bias),
-            self._build_norm(),
-            self._build_norm(),
+            SelfAttention(
+                c.width,
+                c.heads,
+                c.attention_dropout,
+                _or(c.attention_bias, c.bias),
+                c.head_width,
+                c.key_value_heads,
+                global_projections=c.global_tokens > 0,
+            ),
+            feed_forward(
+                c.width,
+                c.feed_forward_width,
+                c.activation,
+                _or(c.feed_forward_bias, c.bias),
+                _or(c.feed_forward_output_bias, c.bias),
+            ),
+            self._build_norm(c.width) if number > 0 or c.first_norm else nn.Identity(),
+            self._build_norm(c.width),
             c.dropout,
             pre_norm=c.norm == "pre",
         )
 
-    def _build_norm(self) -> nn.Module:
-        return build_norm(self.config.norm_kind, self.config.width, self.config.norm_eps, self.config.bias)
+    def _build_norm(self, width: int) -> nn.Module:
+        c = self.config
+        return build_norm(c.norm_kind, width, c.norm_eps, _or(c.norm_bias, c.bias))
 
     def _initialise(self) -> None:
         """As BERT: weights normal with deviation 0.02, biases 0; words as loud as what position adds to them."""
@@ -139,10 +171,14 @@ class Encoder(nn.Module):
         under them and the encoder would learn positions only.
         """
         positions = torch.arange(min(self.config.max_len, self.max_tokens or self.config.max_len))[None]
-        silent = torch.zeros(1, positions.shape[1], self.config.width)
+        silent = torch.zeros(1, positions.shape[1], self.config.geometry.embedding_width)
         added = self.position.embed(silent, positions)
         gain = self.position.embed(silent + 1, positions) - added
         return float(added.square().mean().sqrt() / gain.square().mean().sqrt())
 
     def extra_repr(self) -> str:
         return f"width={self.config.width}, layers={self.config.layers}, heads={self.config.heads}"
+
+
+def _or(chosen: bool | None, otherwise: bool) -> bool:
+    return otherwise if chosen is None else chosen

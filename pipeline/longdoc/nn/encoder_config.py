@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -14,6 +14,8 @@ __all__ = ["EncoderConfig"]
 
 # Far above any encoder that exists, and low enough that a configuration from a stranger cannot stall the machine.
 _LARGEST, _WIDEST, _DEEPEST = 1 << 31, 1 << 20, 1 << 10
+
+Window = Annotated[int, Field(ge=0)] | None
 
 
 class EncoderConfig(Config):
@@ -27,6 +29,12 @@ class EncoderConfig(Config):
     """Number of layers."""
     heads: int = Field(default=12, ge=1)
     """Attention heads of a layer."""
+    head_width: int | None = Field(default=None, ge=1, le=_WIDEST)
+    """Width of a head; null = `width` / `heads`."""
+    key_value_heads: int | None = Field(default=None, ge=1)
+    """Heads of keys and values, shared by neighbouring query heads (grouped queries); null = `heads`."""
+    embedding_width: int | None = Field(default=None, ge=1, le=_WIDEST)
+    """Width of the word, token type and position tables, projected to `width` (ELECTRA); null = `width`, as it is."""
     feed_forward_width: int = Field(default=3072, ge=1, le=_WIDEST)
     """Inner width of the feed-forward part."""
     feed_forward: Literal["plain", "gated"] = "plain"
@@ -35,6 +43,8 @@ class EncoderConfig(Config):
     """Activation of the feed-forward part; `gelu` is the exact one."""
     norm: Literal["post", "pre"] = "post"
     """Norm after each residual sum (BERT), or before each part and once at the end."""
+    first_norm: bool = True
+    """Whether the attention of the first layer has its norm (ModernBERT norms the embeddings instead)."""
     norm_kind: Norm = "layer"
     """`layer` or `rms`."""
     norm_eps: float = Field(default=1e-12, gt=0)
@@ -42,7 +52,15 @@ class EncoderConfig(Config):
     embedding_norm: bool = True
     """Whether embeddings are normed before the first layer."""
     bias: bool = True
-    """Whether linear layers and layer norms have biases."""
+    """Whether linear layers and layer norms have biases, where the next four say nothing else."""
+    attention_bias: bool | None = None
+    """Whether the projections of the attention have biases; null = as `bias`."""
+    feed_forward_bias: bool | None = None
+    """Whether the projections to the inner width have biases; null = as `bias`."""
+    feed_forward_output_bias: bool | None = None
+    """Whether the projection back from the inner width has a bias; null = as `bias`."""
+    norm_bias: bool | None = None
+    """Whether layer norms have biases; null = as `bias`."""
     dropout: float = Field(default=0.1, ge=0, lt=1)
     """Dropout on embeddings and on what each part of a layer adds."""
     attention_dropout: float = Field(default=0.1, ge=0, lt=1)
@@ -51,8 +69,12 @@ class EncoderConfig(Config):
     """The position encoding, by its `kind`."""
     token_types: int = Field(default=0, ge=0, le=_LARGEST)
     """Rows of the token type table (BERT has 2); every token has type 0."""
-    window: int | None = Field(default=None, ge=0)
-    """A token attends to this many tokens on each side; None = to all."""
+    window: Window | tuple[Window, ...] = None
+    """A token attends to this many tokens on each side; None = to all. Several = one for layer 0, 1 ... and from the
+    first again (ModernBERT, whose every third layer attends to everything: null, 64, 64)."""
+    global_tokens: int = Field(default=0, ge=0, le=_LARGEST)
+    """The first tokens of a text that see all and are seen by all whatever the window, with projections of their own
+    (Longformer, whose first token is one)."""
     causal: bool = False
     """A token attends to itself and what stands before it only."""
     max_len: int = Field(default=512, ge=1, le=_LARGEST)
@@ -64,11 +86,25 @@ class EncoderConfig(Config):
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> EncoderConfig:
-        if self.width % self.heads:
+        if self.head_width is None and self.width % self.heads:
             raise ValueError(f"`width` must be a multiple of `heads` ({self.heads}), but is {self.width} instead.")
+        if self.key_value_heads is not None and self.heads % self.key_value_heads:
+            raise ValueError(
+                f"`heads` must be a multiple of `key_value_heads` ({self.key_value_heads}), but is {self.heads} "
+                "instead."
+            )
+        if self.window == ():
+            raise ValueError("`window` must name at least one layer's window, but names none.")
         return self
 
     @property
     def geometry(self) -> Geometry:
         """What a position encoding must know."""
-        return Geometry(self.width, self.heads, self.width // self.heads, self.layers, self.max_len)
+        head_width = self.width // self.heads if self.head_width is None else self.head_width
+        return Geometry(
+            self.width, self.heads, head_width, self.layers, self.max_len, self.embedding_width or self.width
+        )
+
+    def window_of(self, layer: int) -> int | None:
+        """The window of layer 0, 1 ..."""
+        return self.window[layer % len(self.window)] if isinstance(self.window, tuple) else self.window

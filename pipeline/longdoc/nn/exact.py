@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-__all__ = ["exact", "exact_linear"]
+__all__ = ["exact", "exact_linear", "wide"]
 
 
 def exact(x: Tensor) -> Tensor:
@@ -22,3 +22,8 @@ def exact_linear(linear: nn.Linear, x: Tensor) -> Tensor:
     with torch.autocast(x.device.type, enabled=False):
         bias = None if linear.bias is None else linear.bias.to(x.dtype)
         return F.linear(x, linear.weight.to(x.dtype), bias)
+
+
+def wide(x: Tensor) -> Tensor:
+    """`x` in float64 where the device has it, else as it is."""
+    return x if x.device.type == "mps" else x.double()

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from longdoc.decide import Task
 from longdoc.errors import DataError, UsageError
 from longdoc.text.chunking import Chunker, PreparedDocument, prepare_many
 from longdoc.text.tokenizing import DocumentTokenizer
-from longdoc.types import Chunk, Document, short_digest
+from longdoc.types import Chunk, Document, Task, short_digest
 
 __all__ = ["EpochSampler", "Example", "build_examples", "collect_labels", "encode_targets"]
 

@@ -21,7 +21,6 @@ import torch
 from accelerate import Accelerator
 from accelerate.utils import gather_object, set_seed
 
-from longdoc.decide import Task
 from longdoc.errors import ConfigurationError, LongDocError
 from longdoc.model import LongDocModel
 from longdoc.pipeline import DocumentRows, Pipeline
@@ -31,7 +30,7 @@ from longdoc.training.evaluation import metrics_of
 from longdoc.training.loss import DocumentLoss
 from longdoc.training.row_cache import backward_through_documents
 from longdoc.training.settings import TrainingConfig
-from longdoc.types import ChunkBatch, Document, DocumentFailure, DocumentResult
+from longdoc.types import ChunkBatch, Document, DocumentFailure, DocumentResult, Task
 
 __all__ = ["BEST_SO_FAR", "TrainingProgress", "TrainingReport", "fine_tune"]
 

@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch.nn import functional as F
 
-from longdoc.decide import Task
+from longdoc.types import Task
 
 __all__ = ["DocumentLoss"]
 

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import average_precision_score, confusion_matrix
 
-from longdoc.decide import Task
 from longdoc.errors import UsageError
 from longdoc.training.calibration import BINS, Calibration
 from longdoc.training.intervals import (
@@ -34,6 +33,7 @@ from longdoc.training.intervals import (
     describe_intervals,
 )
 from longdoc.training.regression import regression_metrics
+from longdoc.types import Task
 
 __all__ = ["classification_metrics", "document_metrics"]
 

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 import torch
 from pydantic import ValidationError
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from family_kit import saved, their_model
-from longdoc.checkpoints import load_encoder
+from longdoc.checkpoints import load_encoder, native
 from longdoc.checkpoints.native import ModelSettings, load_model, model_fingerprint, save_encoder, save_model
-from longdoc.errors import CheckpointError
+from longdoc.errors import CannotWriteError, CheckpointError
 from longdoc.model import LongDocModel
 from longdoc.nn import Encoder
 from longdoc.nn.position import NoPosition
@@ -212,3 +213,16 @@ def test_a_configuration_that_describes_no_encoder_is_refused(folder: Path, chan
 def test_labels_are_distinct_and_at_least_one(labels: tuple[str, ...]) -> None:
     with pytest.raises(ValidationError):
         ModelSettings(labels=labels)
+
+
+def test_a_full_disk_that_the_weight_library_meets_is_our_error_and_leaves_nothing(
+    tmp_path: Path, tokenizer: DocumentTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise SafetensorError("No space left on device")
+
+    monkeypatch.setattr(native, "save_file", full)
+    message = f"^the weights cannot be written into {re.escape(str(tmp_path))}. Make room or choose another output\\.$"
+    with pytest.raises(CannotWriteError, match=message):
+        save_model(tmp_path / "model", own_model(), SETTINGS, tokenizer)
+    assert list(tmp_path.iterdir()) == []

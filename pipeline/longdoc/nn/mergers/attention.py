@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Literal
 
-import torch
 from pydantic import Field
 from torch import Tensor, nn
 
 from longdoc.nn.exact import exact, exact_linear
-from longdoc.nn.mergers.base import Merger, chunk_shares, segment_max, segment_sum
+from longdoc.nn.mergers.base import WeightedMerger, chunk_shares, segment_softmax
 from longdoc.schema import Config
 
-__all__ = ["AttentionMerger", "AttentionMergerConfig"]
+__all__ = ["AttentionMerger", "AttentionMergerConfig", "ScoredMerger"]
 
 
-class AttentionMerger(Merger):
-    """softmax over a document's chunks of (score + log share), score = w . tanh(V row).
+class ScoredMerger(WeightedMerger):
+    """softmax over a document's chunks of (score + log share).
 
     The share is the chunk's part of the document's core tokens, so overlapped text is not counted twice and a score
-    that is the same for all chunks gives the `mean` merger. That is also where training starts: w begins at 0.
+    that is the same for all chunks gives the `mean` merger.
+    """
+
+    @abstractmethod
+    def scores(self, rows: Tensor) -> Tensor:
+        """(N, F), float32 or finer -> (N,)."""
+
+    def gains(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int) -> Tensor:
+        shares = chunk_shares(weights, owner, documents)
+        return segment_softmax(self.scores(exact(rows)), shares, owner, documents)[:, None].expand_as(rows)
+
+
+class AttentionMerger(ScoredMerger):
+    """score = w . tanh(V row). Training starts from the mean of the chunks: w begins at 0.
 
     Args:
         width: F.
@@ -34,20 +47,15 @@ class AttentionMerger(Merger):
         nn.init.zeros_(self.inner.bias)
         nn.init.zeros_(self.score.weight)
 
-    def gains(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int) -> Tensor:
-        shares = chunk_shares(weights, owner, documents)
-        scores = exact_linear(self.score, exact_linear(self.inner, exact(rows)).tanh())[:, 0]
-        scores = scores.masked_fill(shares == 0, -torch.inf)
-        peak = segment_max(scores.detach(), owner, documents)
-        odds = shares * (scores - peak[owner]).exp()
-        return (odds / segment_sum(odds, owner, documents)[owner])[:, None].expand_as(rows)
+    def scores(self, rows: Tensor) -> Tensor:
+        return exact_linear(self.score, exact_linear(self.inner, rows).tanh())[:, 0]
 
 
 class AttentionMergerConfig(Config):
     """A learned weighting of the chunks, starting from their mean."""
 
     kind: Literal["attention"] = "attention"
-    hidden: int = Field(default=128, ge=1)
+    hidden: int = Field(default=128, ge=1, le=1 << 20)
     """Width of the layer that scores chunks."""
 
     def build(self, width: int) -> AttentionMerger:

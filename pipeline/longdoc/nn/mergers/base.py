@@ -12,19 +12,30 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
-from longdoc.nn.exact import exact
+from longdoc.nn.exact import exact, wide
 
-__all__ = ["Merger", "chunk_shares", "segment_max", "segment_sum"]
+__all__ = ["Merger", "WeightedMerger", "chunk_shares", "segment_max", "segment_softmax", "segment_sum"]
 
 
 class Merger(nn.Module, ABC):
     """Merges the rows of each document.
 
-    The result does not depend on the order of the chunks nor on other documents, and is the row itself for a document
-    of one chunk. A document without chunks gives zeros. Chunks of weight 0 count only where a document has no others.
+    The result depends neither on the order in which the rows are handed over nor on other documents. A document
+    without chunks gives zeros. Chunks of weight 0 count only where a document has no others.
     """
 
-    def forward(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int) -> Tensor:
+    averages = True
+    """Whether each component lies between the smallest and the largest of the chunks', so that chunks that agree are
+    the document, however many, and one chunk is the document."""
+    ordered = False
+    """Whether it matters which chunk is the first, the second ...; if so, `ordinals` are needed."""
+    quiet = 0.0
+    """The logit that a chunk should have before training, where logits are merged."""
+
+    @abstractmethod
+    def forward(
+        self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int, ordinals: Tensor | None = None
+    ) -> Tensor:
         """Merge.
 
         Args:
@@ -32,10 +43,19 @@ class Merger(nn.Module, ABC):
             owner: int64 (N,), the document of each chunk, in [0, documents).
             weights: (N,), the number of core tokens of each chunk, so that overlapped text is not counted twice.
             documents: B.
+            ordinals: int64 (N,), the number of each chunk in its document; None = rows stand in the order of the text.
 
         Returns:
             (B, F), float32 or finer.
         """
+
+
+class WeightedMerger(Merger):
+    """A merger whose result is a weighted sum of the rows, component by component, with weights that add up to 1."""
+
+    def forward(
+        self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int, ordinals: Tensor | None = None
+    ) -> Tensor:
         return segment_sum(self.contributions(rows, owner, weights, documents), owner, documents)
 
     @abstractmethod
@@ -54,9 +74,9 @@ def segment_sum(values: Tensor, owner: Tensor, documents: int) -> Tensor:
 
     Thousands of chunks, in any order, then give the same float32.
     """
-    wide = values.dtype if values.device.type == "mps" else torch.float64
-    total = torch.zeros(documents, *values.shape[1:], dtype=wide, device=values.device)
-    return total.index_add(0, owner, values.to(wide)).to(values.dtype)
+    accurate = wide(values)
+    total = torch.zeros(documents, *values.shape[1:], dtype=accurate.dtype, device=values.device)
+    return total.index_add(0, owner, accurate).to(values.dtype)
 
 
 def segment_max(values: Tensor, owner: Tensor, documents: int) -> Tensor:
@@ -64,6 +84,18 @@ def segment_max(values: Tensor, owner: Tensor, documents: int) -> Tensor:
     lowest = torch.full((documents, *values.shape[1:]), -torch.inf, dtype=values.dtype, device=values.device)
     index = owner.view(-1, *[1] * (values.ndim - 1)).expand_as(values)
     return lowest.scatter_reduce(0, index, values, "amax")
+
+
+def segment_softmax(scores: Tensor, shares: Tensor, owner: Tensor, documents: int) -> Tensor:
+    """(N, ...), (N,) -> (N, ...): softmax of (score + log share) over each document's chunks.
+
+    A share of 0 gives exactly 0, whatever the score, forward and backward.
+    """
+    shares = shares.view(-1, *[1] * (scores.ndim - 1))
+    scores = scores.masked_fill(shares == 0, -torch.inf)
+    peak = segment_max(scores.detach(), owner, documents)
+    odds = shares * (scores - peak[owner]).exp()
+    return odds / segment_sum(odds, owner, documents)[owner]
 
 
 def chunk_shares(weights: Tensor, owner: Tensor, documents: int) -> Tensor:

@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 
 from longdoc.nn.exact import exact
-from longdoc.nn.mergers.base import Merger, chunk_shares, segment_max, segment_sum
+from longdoc.nn.mergers.base import WeightedMerger, chunk_shares, segment_max, segment_sum
 from longdoc.schema import Config
 
 __all__ = ["MaxMerger", "MaxMergerConfig"]
 
 
-class MaxMerger(Merger):
+class MaxMerger(WeightedMerger):
     """Component by component. Chunks that tie share the gain evenly, whichever comes first."""
 
     def gains(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int) -> Tensor:

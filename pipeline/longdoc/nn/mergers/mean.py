@@ -6,13 +6,13 @@ from typing import Literal
 
 from torch import Tensor
 
-from longdoc.nn.mergers.base import Merger, chunk_shares
+from longdoc.nn.mergers.base import WeightedMerger, chunk_shares
 from longdoc.schema import Config
 
 __all__ = ["MeanMerger", "MeanMergerConfig"]
 
 
-class MeanMerger(Merger):
+class MeanMerger(WeightedMerger):
     """Weighted by core tokens: with `mean` pooling each token of the document counts exactly once."""
 
     def gains(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int) -> Tensor:

@@ -92,4 +92,4 @@ class AxialConfig(Config):
 
     def build(self, geometry: Geometry) -> AxialPosition:
         """The encoding for an encoder of this geometry."""
-        return AxialPosition(geometry.width, self.axes, self.split, self.layout, self.base)
+        return AxialPosition(geometry.embedding_width, self.axes, self.split, self.layout, self.base)

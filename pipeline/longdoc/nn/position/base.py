@@ -44,6 +44,7 @@ class Geometry:
         head_width: Dh.
         layers: number of layers.
         max_len: the longest row that the encoder is meant for; tables have that many rows.
+        embedding_width: width of the embeddings, to which additive kinds add; 0 = D.
     """
 
     width: int
@@ -51,6 +52,10 @@ class Geometry:
     head_width: int
     layers: int
     max_len: int
+    embedding_width: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "embedding_width", self.embedding_width or self.width)
 
 
 class PositionEncoding(nn.Module):

@@ -66,4 +66,6 @@ class DepthConfig(Config):
 
     def build(self, geometry: Geometry) -> StackedPosition:
         """The encoding for an encoder of this geometry."""
-        return StackedPosition([self.order.build(geometry), DepthPosition(geometry.width, self.max_depth, self.axis)])
+        return StackedPosition(
+            [self.order.build(geometry), DepthPosition(geometry.embedding_width, self.max_depth, self.axis)]
+        )

@@ -97,5 +97,5 @@ class LanguageConfig(Config):
 
     def build(self, geometry: Geometry) -> StackedPosition:
         """The encoding for an encoder of this geometry."""
-        own = LanguagePosition(geometry.width, self.languages, self.axis)
+        own = LanguagePosition(geometry.embedding_width, self.languages, self.axis)
         return StackedPosition([self.order.build(geometry), own])

@@ -77,4 +77,4 @@ class LanguageGateConfig(Config):
 
     def build(self, geometry: Geometry) -> LanguageGatePosition:
         """The encoding for an encoder of this geometry."""
-        return LanguageGatePosition(geometry.width, self.shared.build(geometry), self.languages, self.axis)
+        return LanguageGatePosition(geometry.embedding_width, self.shared.build(geometry), self.languages, self.axis)

@@ -69,4 +69,4 @@ class LearnedConfig(Config):
     def build(self, geometry: Geometry) -> LearnedPosition:
         """The encoding for an encoder of this geometry."""
         rows = geometry.max_len + self.offset if self.rows is None else self.rows
-        return LearnedPosition(geometry.width, rows, self.offset)
+        return LearnedPosition(geometry.embedding_width, rows, self.offset)

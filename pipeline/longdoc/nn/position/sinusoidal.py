@@ -113,5 +113,5 @@ class SinusoidalConfig(Config):
     def build(self, geometry: Geometry) -> SinusoidalPosition:
         """The encoding for an encoder of this geometry."""
         return SinusoidalPosition(
-            geometry.width, self.layout, self.base, self.offset, self.scale, self.max_len, self.past_max_len
+            geometry.embedding_width, self.layout, self.base, self.offset, self.scale, self.max_len, self.past_max_len
         )

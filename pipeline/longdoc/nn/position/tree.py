@@ -93,5 +93,7 @@ class TreeConfig(Config):
 
     def build(self, geometry: Geometry) -> StackedPosition:
         """The encoding for an encoder of this geometry."""
-        branching = self.branching or max(1, min(16, geometry.width // (2 * len(self.axes))))
-        return StackedPosition([self.order.build(geometry), TreePosition(geometry.width, self.axes, branching)])
+        branching = self.branching or max(1, min(16, geometry.embedding_width // (2 * len(self.axes))))
+        return StackedPosition(
+            [self.order.build(geometry), TreePosition(geometry.embedding_width, self.axes, branching)]
+        )

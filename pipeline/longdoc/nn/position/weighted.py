@@ -84,4 +84,6 @@ class WeightedConfig(Config):
 
     def build(self, geometry: Geometry) -> WeightedPosition:
         """The encoding for an encoder of this geometry."""
-        return WeightedPosition(geometry.width, self.max_len or geometry.max_len, self.axis, self.layout, self.base)
+        return WeightedPosition(
+            geometry.embedding_width, self.max_len or geometry.max_len, self.axis, self.layout, self.base
+        )
