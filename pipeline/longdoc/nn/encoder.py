@@ -11,11 +11,12 @@ from torch import Tensor, nn
 from longdoc.errors import UsageError
 from longdoc.nn.dropout import Dropout
 from longdoc.nn.encoder_config import EncoderConfig
-from longdoc.nn.layers import EncoderLayer, FeedForward, GatedFeedForward, GlobalTokens, SelfAttention, build_norm
+from longdoc.nn.layers import EncoderLayer, FeedForward, GatedFeedForward, build_norm
 from longdoc.nn.mask import AttentionMask
 from longdoc.nn.position import PositionEncoding
 from longdoc.nn.position.axes import reading_order
 from longdoc.nn.position.counting import count_positions
+from longdoc.nn.self_attention import GlobalTokens, SelfAttention
 
 __all__ = ["Encoder"]
 
@@ -107,8 +108,7 @@ class Encoder(nn.Module):
             mask = mask & AttentionMask.blocks(segments)
         if self.config.causal:
             mask = mask & AttentionMask.causal(order)
-        seen_by_all = AttentionMask(torch.zeros(1, 1, 1, 1, dtype=torch.bool, device=order.device))
-        global_tokens = None
+        seen_by_all = global_tokens = None
         if self.config.global_tokens:
             is_global = order < self.config.global_tokens
             is_global = is_global.expand(len(order), -1) if valid is None else is_global & valid
@@ -118,8 +118,9 @@ class Encoder(nn.Module):
         masks = []
         for number in range(self.config.layers):
             window = self.config.window_of(number)
-            if window not in made and window is not None:
-                made[window] = mask & (AttentionMask.sliding_window(order, window) | seen_by_all)
+            if window is not None and window not in made:
+                near = AttentionMask.sliding_window(order, window)
+                made[window] = mask & (near if seen_by_all is None else near | seen_by_all)
             masks.append(made[window])
         return masks, global_tokens
 

@@ -15,11 +15,11 @@ from longdoc.nn.layers import (
     EncoderLayer,
     FeedForward,
     GatedFeedForward,
-    SelfAttention,
     build_norm,
 )
 from longdoc.nn.mask import AttentionMask
 from longdoc.nn.position import PositionPlan
+from longdoc.nn.self_attention import SelfAttention
 from reference.attention import attend_slowly
 
 
