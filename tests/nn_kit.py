@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from pydantic import TypeAdapter
 
 from longdoc.model import LongDocModel
 from longdoc.nn import Encoder, EncoderConfig
-from longdoc.nn.readout import VectorsReadoutConfig
+from longdoc.nn.readout import ReadoutConfig
 from longdoc.types import ChunkBatch
 
 VOCABULARY = 50
@@ -55,7 +56,7 @@ def randomised(module: Any, seed: int = 0, std: float = 0.2) -> Any:
 
 def tiny_model(seed: int = 0, classes: int = 3, readout: dict[str, Any] | None = None, **changes: Any) -> LongDocModel:
     encoder = tiny_encoder(seed, **changes)
-    head = VectorsReadoutConfig.model_validate(readout or {}).build(encoder.config.width, classes)
+    head = TypeAdapter(ReadoutConfig).validate_python(readout or {}).build(encoder.config.width, classes)
     return LongDocModel(encoder, randomised(head, seed + 1)).eval()
 
 
@@ -82,6 +83,7 @@ def batch_of(
     valid: torch.Tensor | None = None,
     owner: Sequence[int] | None = None,
     core: torch.Tensor | None = None,
+    ordinals: Sequence[int] | None = None,
 ) -> ChunkBatch:
     """A batch in which every real token but the first is a core token, and each row a document unless `owner` says."""
     real = torch.ones_like(token_ids, dtype=torch.bool) if valid is None else valid
@@ -97,4 +99,5 @@ def batch_of(
         weights=core.sum(-1).float(),
         documents=max(owners) + 1,
         chunks=(),
+        ordinals=None if ordinals is None else torch.tensor(ordinals),
     )

@@ -1,14 +1,20 @@
 """Which passages made the score: contributions of tokens, gathered into passages that people can read.
 
-With mean or max pooling and a linear head, a document's logit is a sum over its tokens, each counted in the one chunk
-where its context is widest. The passages' weights therefore add up to the logit itself (the head's bias is spread
-evenly over the tokens read). Where a chunk's row is no sum over tokens (`cls` pooling, a pooler with tanh), each
-chunk's core is one passage; the sum is exact in the same way.
+A document's logit is its base (what it would score if no chunk said anything: the head's bias, and with `noisy_or` or
+`hierarchical` what that becomes over so many chunks), and what each chunk gives. With mean or max pooling and a linear
+head a chunk's part is a sum over its tokens, each counted in the one chunk where its context is widest; with `cls`
+pooling or a pooler with tanh each chunk's core is one passage.
+
+What chunks give adds up exactly with the mergers `mean`, `max`, `attention`, `gated_attention` and with label
+attention. With `logsumexp`, `noisy_or` and `hierarchical` it is found by integrated gradients, whose points are
+doubled until the remainder is below 1e-4 of the score; `ChunkEvidence.remainder` is what is left. Base and remainder
+are spread evenly over the tokens read, so that the passages' weights add up to the logit itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -16,6 +22,7 @@ from numpy.typing import NDArray
 
 from longdoc.checkpoints.native import ModelSettings
 from longdoc.model import LongDocModel
+from longdoc.nn.readout import Readout
 from longdoc.precision import Placement
 from longdoc.text.batching import BatchingConfig, plan_batches
 from longdoc.text.batching import collate as collate_chunks
@@ -23,7 +30,7 @@ from longdoc.text.chunking import Chunker
 from longdoc.text.tokenizing import DocumentTokenizer
 from longdoc.types import Chunk, ChunkBatch, Document, DocumentPrediction, EvidencePassage, Span
 
-__all__ = ["explain_document", "split_passages"]
+__all__ = ["ChunkEvidence", "chunk_evidence", "explain_document", "split_passages"]
 
 _SENTENCE_ENDS = frozenset(".!?;:。！？；؟؛।")
 
@@ -56,6 +63,46 @@ def split_passages(
     return ranges
 
 
+@dataclass(frozen=True)
+class ChunkEvidence:
+    """One label's score of one document, taken apart: base + sum of parts + remainder.
+
+    Attributes:
+        score: the logit.
+        base: what a document of as many chunks scores when no chunk says anything.
+        slopes: (N, F), factors of the rows.
+        parts: float64 (N,), what each chunk gives: the sums of slopes * rows.
+    """
+
+    score: float
+    base: float
+    slopes: torch.Tensor
+    parts: NDArray[np.float64]
+
+    @property
+    def remainder(self) -> float:
+        """What the parts leave over: round-off, or the error of the quadrature."""
+        return self.score - self.base - float(self.parts.sum())
+
+
+def chunk_evidence(readout: Readout, rows: torch.Tensor, weights: torch.Tensor, label: int) -> ChunkEvidence:
+    """What each chunk of one document gives to the score of a label.
+
+    Args:
+        readout: in evaluation mode.
+        rows: (N, F), all rows of the document, in text order.
+        weights: (N,), core tokens of each chunk.
+        label: number of the label.
+    """
+    owner = torch.zeros(len(rows), dtype=torch.int64, device=rows.device)
+    with torch.no_grad():
+        score = readout.documents(rows, owner, weights, 1)[0, label]
+        base = readout.base(rows, owner, weights, 1)[0, label]
+    slopes = readout.slopes(rows, owner, weights, 1, label)
+    parts = (slopes.double().cpu() * rows.double().cpu()).sum(1).numpy()
+    return ChunkEvidence(float(score), float(base), slopes, parts)
+
+
 def explain_document(
     document: Document,
     prediction: DocumentPrediction,
@@ -83,32 +130,32 @@ def explain_document(
 
     rows = torch.zeros(len(chunks), model.readout.row_width)
     for members, batch, hidden in _encoded(model, chunks, tokenizer.pad_id, settings, batching, placement):
-        rows[members] = model.readout.rows(hidden, batch)[: len(members)].float().cpu()
-    owner = torch.zeros(len(chunks), dtype=torch.int64)
+        with torch.inference_mode():
+            made = model.readout.rows(hidden, batch)[: len(members)].float().cpu()
+        rows[members] = made
     weights = torch.tensor([float(c.core.end - c.core.start) for c in chunks])
     device = placement.device
-    with torch.inference_mode():
-        arguments = (rows.to(device), owner.to(device), weights.to(device), 1)
-        gains = model.readout.gains(*arguments).float().cpu()
-        by_chunk = model.readout.chunk_contributions(*arguments).double().cpu().numpy()[:, columns]
-    bias = model.readout.bias.detach().double().cpu().numpy()[columns]
+    found = [chunk_evidence(model.readout, rows.to(device), weights.to(device), column) for column in columns]
 
     by_token = np.zeros((len(tokenized), len(columns)))
     divisible = True
     for members, batch, hidden in _encoded(model, chunks, tokenizer.pad_id, settings, batching, placement):
-        padded = torch.zeros(hidden.shape[0], gains.shape[1])
-        padded[: len(members)] = gains[members]
-        with torch.inference_mode():
-            parts = model.readout.token_contributions(hidden, batch, padded.to(device))
-        if parts is None:
-            divisible = False
+        for place, (column, evidence) in enumerate(zip(columns, found, strict=True)):
+            slopes = torch.zeros(hidden.shape[0], rows.shape[1], device=device)
+            slopes[: len(members)] = evidence.slopes[members]
+            with torch.inference_mode():
+                parts = model.readout.token_contributions(hidden, batch, slopes, column)
+            if parts is None:
+                divisible = False
+                break
+            values = parts.double().cpu().numpy()
+            for row, member in enumerate(members):
+                chunk = chunks[member]
+                first = chunk.lead + chunk.core.start - chunk.span.start
+                last = chunk.lead + chunk.core.end - chunk.span.start
+                by_token[chunk.core.start : chunk.core.end, place] = values[row, first:last]
+        if not divisible:
             break
-        values = parts.double().cpu().numpy()[:, :, columns]
-        for row, member in enumerate(members):
-            chunk = chunks[member]
-            first = chunk.lead + chunk.core.start - chunk.span.start
-            last = chunk.lead + chunk.core.end - chunk.span.start
-            by_token[chunk.core.start : chunk.core.end] = values[row, first:last]
 
     ranges: Sequence[tuple[int, int]]
     if divisible:
@@ -116,14 +163,15 @@ def explain_document(
         sums = [by_token[start:end].sum(axis=0) for start, end in ranges]
     else:
         ranges = [(chunk.core.start, chunk.core.end) for chunk in chunks]
-        sums = list(by_chunk)
+        sums = list(np.stack([evidence.parts for evidence in found], axis=1))
     read = sum(end - start for start, end in ranges)
     passages = []
-    for column, name in enumerate(names):
+    for place, (name, evidence) in enumerate(zip(names, found, strict=True)):
+        spread = (evidence.base + evidence.remainder) / read
         for (start, end), values_here in zip(ranges, sums, strict=True):
-            share = bias[column] * (end - start) / read
             left, right = int(tokenized.offsets[start, 0]), int(tokenized.offsets[end - 1, 1])
-            passages.append(EvidencePassage(left, right, name, float(values_here[column] + share)))
+            weight = float(values_here[place]) + spread * (end - start)
+            passages.append(EvidencePassage(left, right, name, weight))
     return tuple(passages)
 
 

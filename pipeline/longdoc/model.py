@@ -9,7 +9,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from longdoc.nn import Encoder
-from longdoc.nn.readout import VectorsReadout
+from longdoc.nn.readout import Readout
 from longdoc.types import ChunkBatch
 
 __all__ = ["LongDocModel"]
@@ -21,7 +21,7 @@ class LongDocModel(nn.Module):
     Shape letters: N chunks, F width of a row, B documents, C classes.
     """
 
-    def __init__(self, encoder: Encoder, readout: VectorsReadout) -> None:
+    def __init__(self, encoder: Encoder, readout: Readout) -> None:
         super().__init__()
         self.encoder = encoder
         self.readout = readout

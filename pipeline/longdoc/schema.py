@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict
 
-__all__ = ["Config"]
+__all__ = ["Config", "kind_by_word"]
 
 
 class Config(BaseModel):
@@ -15,3 +17,8 @@ class Config(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True)
+
+
+def kind_by_word(value: Any) -> Any:
+    """`merger: max` in a file is short for `merger: {kind: max}`: what a tagged union validates first."""
+    return {"kind": value} if isinstance(value, str) else value

@@ -241,6 +241,7 @@ class ChunkBatch:
         positions: int64 (N, L), or (A, N, L) where tokens have more than their place in the reading order, which is
             axis 0 (rows and columns, steps in a tree, languages); None for 0, 1, 2 ...
         segments: int64 (N, L) for packed rows, else None.
+        ordinals: int64 (N,), the number of each chunk in its document; None = rows stand in the order of the text.
         chunks: the chunks themselves; rows past `len(chunks)` are filler whose output is thrown away.
     """
 
@@ -254,6 +255,7 @@ class ChunkBatch:
     chunks: tuple[Chunk, ...]
     positions: torch.Tensor | None = None
     segments: torch.Tensor | None = None
+    ordinals: torch.Tensor | None = None
 
     def to(self, device: torch.device | str) -> ChunkBatch:
         """The same batch with every tensor on `device`."""
@@ -272,6 +274,7 @@ class ChunkBatch:
             chunks=self.chunks,
             positions=move(self.positions),
             segments=move(self.segments),
+            ordinals=move(self.ordinals),
         )
 
     def __repr__(self) -> str:

@@ -15,18 +15,21 @@ from pydantic import TypeAdapter, ValidationError
 
 from longdoc.model import LongDocModel
 from longdoc.nn.heads import HeadKind
-from longdoc.nn.mergers import MergerKind
 from longdoc.nn.pooling import POOLINGS
 from longdoc.nn.readout import ReadoutConfig
 from longdoc.nn.readout import ReadoutKind as Kinds
 from nn_kit import batch_of, padded, randomised, some_ids, tiny_encoder
 
 CLASSES = 3
-EXAMPLES: dict[str, dict[str, Any]] = {}
+EXAMPLES: dict[str, dict[str, Any]] = {"hierarchical": {"hidden": 8, "heads": 2, "layers": 2, "dropout": 0.0}}
 
 
 def kinds_of(union: Any) -> list[str]:
     return [kind.model_fields["kind"].default for kind in get_args(union) or (union,)]
+
+
+def mergers_of(readout: Any) -> list[str]:
+    return kinds_of(readout.model_fields["merger"].annotation) if "merger" in readout.model_fields else []
 
 
 CONFIGS: list[dict[str, Any]] = []
@@ -34,7 +37,7 @@ for readout_kind in get_args(Kinds) or (Kinds,):
     config: dict[str, Any] = {"kind": readout_kind.model_fields["kind"].default}
     parts = {
         "pooling": list(POOLINGS),
-        "merger": [{"kind": kind} | EXAMPLES.get(kind, {}) for kind in kinds_of(MergerKind)],
+        "merger": [{"kind": kind} | EXAMPLES.get(kind, {}) for kind in mergers_of(readout_kind)],
         "head": [{"kind": kind} | EXAMPLES.get(kind, {}) for kind in kinds_of(HeadKind)],
     }
     parts = {name: choices for name, choices in parts.items() if name in readout_kind.model_fields}
@@ -77,7 +80,7 @@ def test_rows_are_as_wide_as_said_and_scores_one_a_class(config: dict) -> None:
         assert (rows.shape, rows.dtype) == ((6, model.readout.row_width), torch.float32)
         scores = model.documents(rows, batch.owner, batch.weights, 3)
         assert (scores.shape, scores.dtype) == ((3, classes), torch.float32)
-        assert model.readout.bias.shape == (classes,)
+        assert model.readout.base(rows, batch.owner, batch.weights, 3).shape == (3, classes)
 
 
 @every_config
@@ -87,29 +90,32 @@ def test_a_document_answers_as_if_alone_whatever_the_batch_and_the_order(config:
     together = model(batch_of(*padded(texts), owner))
     for document in range(3):
         mine = [text for text, o in zip(texts, owner, strict=True) if o == document]
-        for chunks in (mine, mine[::-1]):
+        for step in (1, -1):
             for length in (None, 40):
-                alone = model(batch_of(*padded(chunks, length), [0] * len(chunks)))
-                assert torch.allclose(alone[0], together[document], atol=1e-5)
+                ids, valid = padded(mine[::step], length)
+                batch = batch_of(ids, valid, [0] * len(mine), ordinals=list(range(len(mine)))[::step])
+                assert torch.allclose(model(batch)[0], together[document], atol=1e-5)
 
 
 @every_config
-def test_scores_are_the_bias_and_what_each_chunk_adds(config: dict) -> None:
+def test_scores_are_their_base_and_what_each_chunk_and_token_adds(config: dict) -> None:
     model = build(config)
-    if not model.readout.additive:
-        pytest.skip("this readout's scores are no sum over chunks")
     texts, owner = documents([2, 1, 4])
     batch = batch_of(*padded(texts), owner)
-    hidden = model.hidden(batch)
-    rows = model.readout.rows(hidden, batch)
+    hidden = model.hidden(batch).detach()
+    rows = model.readout.rows(hidden, batch).detach()
     arguments = (rows, batch.owner, batch.weights, 3)
-    parts = model.readout.chunk_contributions(*arguments)
-    sums = torch.zeros(3, CLASSES).index_add(0, batch.owner, parts) + model.readout.bias
-    assert torch.allclose(sums, model.documents(*arguments), atol=1e-5)
-    tokens = model.readout.token_contributions(hidden, batch, model.readout.gains(*arguments))
-    if tokens is not None:
-        assert torch.allclose(tokens.sum(1), parts, atol=1e-5)
-        assert (tokens[~batch.core] == 0).all()
+    for label in range(CLASSES):
+        slopes = model.readout.slopes(*arguments, label)
+        assert slopes.shape == rows.shape
+        parts = (slopes * rows).sum(1)
+        whole = torch.zeros(3).index_add(0, batch.owner, parts) + model.readout.base(*arguments)[:, label]
+        tolerance = 1e-5 if model.readout.exact_evidence else 1e-3
+        assert torch.allclose(whole, model.documents(*arguments)[:, label], atol=tolerance)
+        tokens = model.readout.token_contributions(hidden, batch, slopes, label)
+        if tokens is not None:
+            assert torch.allclose(tokens.sum(1), parts, atol=1e-5)
+            assert (tokens[~batch.core] == 0).all()
 
 
 @every_config

@@ -176,6 +176,7 @@ def collate(
         core=torch.from_numpy(_ranges([_in_row(chunk, chunk.core) for chunk in chunks], rows, length)),
         owner=torch.from_numpy(_filled(owners, rows, np.int64)),
         weights=torch.from_numpy(_filled(cores, rows, np.float32)),
+        ordinals=torch.from_numpy(_filled([chunk.ordinal for chunk in chunks], rows, np.int64)),
         documents=documents,
         chunks=tuple(chunks),
     )

@@ -13,9 +13,10 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from longdoc.nn.exact import exact, exact_linear
-from longdoc.nn.layers import EncoderLayer, FeedForward, SelfAttention, build_norm
+from longdoc.nn.layers import EncoderLayer, FeedForward, build_norm
 from longdoc.nn.mergers.base import Merger, chunk_shares
 from longdoc.nn.position import Geometry, PositionConfig, PositionEncoding, RotaryConfig
+from longdoc.nn.self_attention import SelfAttention
 from longdoc.schema import Config
 
 __all__ = ["HierarchicalMerger", "HierarchicalMergerConfig"]
@@ -79,7 +80,7 @@ class HierarchicalMerger(Merger):
         order = order[owner[order].argsort(stable=True)]
         order = order[shares[order] > 0]
         merged = []
-        for mine in order.split(torch.bincount(owner[order], minlength=documents).tolist()):
+        for mine in torch.split(order, torch.bincount(owner[order], minlength=documents).tolist()):
             numbers = torch.arange(len(mine), device=mine.device) if ordinals is None else places[mine]
             merged.append(self._document(rows[mine], shares[mine, None], numbers[None]))
         return torch.stack(merged)

@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
+from longdoc.nn.readout.base import Readout
+from longdoc.nn.readout.label_attention import LabelAttentionReadout, LabelAttentionReadoutConfig
+from longdoc.nn.readout.logits import LogitsReadout, LogitsReadoutConfig
 from longdoc.nn.readout.vectors import VectorsReadout, VectorsReadoutConfig
+from longdoc.schema import kind_by_word
 
-__all__ = ["ReadoutConfig", "ReadoutKind", "VectorsReadout", "VectorsReadoutConfig"]
+__all__ = [
+    "LabelAttentionReadout",
+    "LabelAttentionReadoutConfig",
+    "LogitsReadout",
+    "LogitsReadoutConfig",
+    "Readout",
+    "ReadoutConfig",
+    "ReadoutKind",
+    "VectorsReadout",
+    "VectorsReadoutConfig",
+]
 
 # A new kind is one file and one name in this line.
-ReadoutKind = VectorsReadoutConfig
+ReadoutKind = VectorsReadoutConfig | LogitsReadoutConfig | LabelAttentionReadoutConfig
 
-ReadoutConfig = Annotated[ReadoutKind, Field()]
-"""Where the chunks of a document become its answer, by its `kind`. A discriminated union once it has two kinds."""
+
+def _vectors_unless_named(value: Any) -> Any:
+    """Before there were other kinds, a readout did not have to name its own."""
+    value = kind_by_word(value)
+    return {"kind": "vectors", **value} if isinstance(value, Mapping) else value
+
+
+ReadoutConfig = Annotated[ReadoutKind, Field(discriminator="kind"), BeforeValidator(_vectors_unless_named)]
+"""Where the chunks of a document become its answer, by its `kind`."""

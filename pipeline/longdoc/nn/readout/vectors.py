@@ -1,94 +1,57 @@
 """Chunk vectors are merged into a document vector, which the head scores.
 
-Shape letters: N chunks, L length, D width, F width of a row, B documents, C classes.
+Shape letters: N chunks, D width, B documents, C classes.
 """
 
 from __future__ import annotations
 
 from typing import Literal
 
-from torch import Tensor, nn
+import torch
+from torch import Tensor
 
 from longdoc.nn.exact import exact
 from longdoc.nn.heads import HeadConfig, LinearHead, LinearHeadConfig
-from longdoc.nn.mergers import MeanMergerConfig, Merger, MergerConfig
-from longdoc.nn.pooling import POOLINGS, PoolingKind
+from longdoc.nn.mergers import MeanMergerConfig, Merger, VectorMergerConfig, WeightedMerger
+from longdoc.nn.pooling import PoolingKind
+from longdoc.nn.readout.integrated import integrated_slopes
+from longdoc.nn.readout.pooled import PooledReadout
 from longdoc.schema import Config
-from longdoc.types import ChunkBatch
 
 __all__ = ["VectorsReadout", "VectorsReadoutConfig"]
 
 
-class VectorsReadout(nn.Module):
-    """Pool each chunk, merge a document's chunks, score the merged row.
+class VectorsReadout(PooledReadout):
+    """Pool each chunk, merge a document's vectors, score the merged one.
 
-    Args:
-        width: D; rows have this width too.
-        pooling: how a chunk's states become one vector.
-        merger: how a document's rows become one.
-        head: scores.
+    With a merger that weighs chunks, what a chunk gives to a score is its weight times its own score, the weight taken
+    as it is; with another one it is found by integrated gradients.
     """
 
-    additive = True
-    """Whether scores are sums over chunks, so that evidence can be told."""
-
     def __init__(self, width: int, pooling: PoolingKind, merger: Merger, head: LinearHead) -> None:
-        super().__init__()
-        self.row_width = width
-        self.pooling = POOLINGS[pooling]
-        self.merger = merger
-        self.head = head
-
-    @property
-    def classes(self) -> int:
-        """C."""
-        return self.head.output.out_features
-
-    @property
-    def bias(self) -> Tensor:
-        """(C,): what a document scores before any chunk speaks."""
-        return exact(self.head.output.bias)
-
-    def rows(self, hidden: Tensor, batch: ChunkBatch) -> Tensor:
-        """Encoder states (N, L, D) -> one row a chunk (N, F), float32 or finer."""
-        return self.head.transform(self.pooling.pool(hidden, batch))
+        super().__init__(width, pooling, merger, head)
+        self.exact_evidence = isinstance(merger, WeightedMerger)
 
     def documents(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int) -> Tensor:
-        """Rows of whole documents (N, F) -> scores (B, C), float32 or finer.
+        vectors, ordinals = self.split(rows)
+        return self.head.classify(self.merger(vectors, owner, weights, documents, ordinals))
 
-        Args:
-            rows: (N, F), all rows of each document.
-            owner: int64 (N,), the document of each row.
-            weights: (N,), core tokens of each chunk.
-            documents: B.
-        """
-        return self.head.classify(self.merger(rows, owner, weights, documents))
+    def base(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int) -> Tensor:
+        vectors, ordinals = self.split(rows)
+        nothing = torch.zeros_like(vectors)
+        return self.head.classify(self.merger(nothing, owner, weights, documents, ordinals))
 
-    def chunk_contributions(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int) -> Tensor:
-        """(N, C): what each chunk adds to each score; they sum to `documents()` less `bias` (in evaluation)."""
-        return self.head.weigh(self.merger.contributions(rows, owner, weights, documents))
+    def slopes(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int, label: int) -> Tensor:
+        vectors, ordinals = self.split(rows)
+        merger = self.merger
+        if isinstance(merger, WeightedMerger):
+            gains = merger.gains(exact(vectors), owner, weights, documents)
+            return (gains * self.head.output.weight[label].to(gains.dtype)).detach()
 
-    def gains(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int) -> Tensor:
-        """(N, F): how much of each row counts in its document's merged row."""
-        return self.merger.gains(rows, owner, weights, documents)
+        def score(vectors: Tensor) -> Tensor:
+            return self.head.classify(merger(vectors, owner, weights, documents, ordinals))[:, label]
 
-    def token_contributions(self, hidden: Tensor, batch: ChunkBatch, gain: Tensor) -> Tensor | None:
-        """What each token adds to each score.
-
-        Args:
-            hidden: (N, L, D), the states that `rows` was given.
-            batch: their batch.
-            gain: (N, F), from `gains` over all rows of the documents.
-
-        Returns:
-            (N, L, C), zero outside core tokens; a chunk's tokens sum to its `chunk_contributions`. None where a
-            score is no sum over tokens: `cls` pooling, or a head that is not linear in a chunk's row.
-        """
-        shares = self.pooling.shares(hidden, batch) if self.head.linear_rows else None
-        if shares is None:
-            return None
-        states = exact(hidden).masked_fill(~batch.core[..., None], 0.0)
-        return self.head.weigh(states * shares * gain[:, None, :])
+        return self.widened(integrated_slopes(score, vectors))
 
 
 class VectorsReadoutConfig(Config):
@@ -97,7 +60,7 @@ class VectorsReadoutConfig(Config):
     kind: Literal["vectors"] = "vectors"
     pooling: PoolingKind = "mean"
     """How a chunk's states become one vector: `cls`, or `mean` or `max` over its core tokens."""
-    merger: MergerConfig = MeanMergerConfig()
+    merger: VectorMergerConfig = MeanMergerConfig()
     """How a document's chunks become one, by its `kind`."""
     head: HeadConfig = LinearHeadConfig()
     """What scores the document, by its `kind`."""

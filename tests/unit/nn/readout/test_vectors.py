@@ -37,29 +37,26 @@ def test_each_word_counts_once_however_the_document_is_cut() -> None:
         assert score.item() == pytest.approx(7.0), (body, overlap)
 
 
-@pytest.mark.parametrize("pooling", ["mean", "max", "cls"])
-@pytest.mark.parametrize("merger", ["mean", "max", "attention"])
-@pytest.mark.parametrize("head", ["linear", "bert_pooler"])
-def test_scores_are_sums_over_chunks_and_over_tokens_where_they_can_be(pooling: str, merger: str, head: str) -> None:
-    model = tiny_model(readout={"pooling": pooling, "merger": {"kind": merger}, "head": {"kind": head}})
+@pytest.mark.parametrize("merger", ["mean", "max", "attention", "gated_attention"])
+def test_what_a_chunk_gives_is_its_weight_times_its_own_score(merger: str) -> None:
+    model = tiny_model(readout={"merger": merger})
     ids, valid = padded([some_ids(n, seed=n) for n in (9, 4, 6, 9)])
     batch = batch_of(ids, valid, owner=[0, 1, 1, 0])
-    hidden = model.hidden(batch)
-    rows = model.readout.rows(hidden, batch)
-    scores = model.documents(rows, batch.owner, batch.weights, 2)
-    assert torch.allclose(scores, model(batch), atol=1e-6)
-    parts = model.readout.chunk_contributions(rows, batch.owner, batch.weights, 2)
-    sums = torch.zeros(2, 3).index_add(0, batch.owner, parts) + model.readout.bias
-    assert torch.allclose(sums, scores, atol=1e-5)
+    rows = model.chunk_rows(batch).detach()
+    arguments = (rows, batch.owner, batch.weights, 2)
+    gains = model.readout.merger.gains(*arguments)
+    for label, vector in enumerate(model.readout.head.output.weight):
+        slopes = model.readout.slopes(*arguments, label)
+        assert torch.allclose(slopes * rows, gains * rows * vector, atol=1e-6)
+        assert torch.equal(model.readout.base(*arguments)[:, label], model.readout.head.output.bias[label].expand(2))
 
-    gains = model.readout.gains(rows, batch.owner, batch.weights, 2)
-    tokens = model.readout.token_contributions(hidden, batch, gains)
-    if pooling == "cls" or head == "bert_pooler":
-        assert tokens is None
-        return
-    assert tokens.shape == (4, 9, 3)
-    assert (tokens[~batch.core] == 0).all()
-    assert torch.allclose(tokens.sum(1), parts, atol=1e-5)
+
+@pytest.mark.parametrize(("pooling", "head"), [("cls", "linear"), ("mean", "bert_pooler")])
+def test_a_row_that_is_no_sum_over_tokens_says_so(pooling: str, head: str) -> None:
+    model = tiny_model(readout={"pooling": pooling, "head": {"kind": head}})
+    batch = batch_of(torch.tensor([some_ids(6)]))
+    slopes = torch.ones(1, model.readout.row_width)
+    assert model.readout.token_contributions(model.hidden(batch), batch, slopes, 0) is None
 
 
 def test_numbers_stay_float32_in_a_bfloat16_model() -> None:
@@ -82,8 +79,7 @@ def test_the_configuration_names_all_of_it() -> None:
         }
     )
     readout = config.build(16, 5)
-    assert (readout.row_width, readout.classes, readout.additive) == (16, 5, True)
-    assert readout.bias.shape == (5,)
+    assert (readout.row_width, readout.classes, readout.exact_evidence) == (16, 5, True)
     assert VectorsReadoutConfig.model_validate_json(config.model_dump_json()) == config
 
 

@@ -1,0 +1,84 @@
+"""What every readout is: rows of chunks in one half, scores of documents in the other, and what each chunk gave.
+
+Shape letters: N chunks, L length, D width of the encoder, F width of a row, B documents, C classes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor, nn
+
+from longdoc.nn.heads import LinearHead
+from longdoc.types import ChunkBatch
+
+__all__ = ["Readout", "ordinals_of"]
+
+
+class Readout(nn.Module, ABC):
+    """Turns the states of chunks into the scores of documents, in two halves with one seam, the rows.
+
+    A row holds whatever the second half needs of a chunk; nobody else looks inside.
+
+    Attributes:
+        row_width: F.
+        classes: C.
+        head: the head whose layers a known family of checkpoints has; None where the readout is not made that way.
+    """
+
+    row_width: int
+    classes: int
+    head: LinearHead | None
+    exact_evidence = True
+    """Whether a score is its base and what each chunk adds, to the last bit but round-off."""
+    learns_rows = False
+    """Whether `rows` uses parameters of the readout, so that rows must be computed anew after each step."""
+
+    @abstractmethod
+    def rows(self, hidden: Tensor, batch: ChunkBatch) -> Tensor:
+        """Encoder states (N, L, D) -> one row a chunk (N, F), float32 or finer."""
+
+    @abstractmethod
+    def documents(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int) -> Tensor:
+        """Rows of whole documents (N, F) -> scores (B, C), float32 or finer.
+
+        Args:
+            rows: (N, F), all rows of each document, in any order.
+            owner: int64 (N,), the document of each row.
+            weights: (N,), core tokens of each chunk.
+            documents: B.
+        """
+
+    @abstractmethod
+    def base(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int) -> Tensor:
+        """(B, C): what documents of as many chunks score when no chunk says anything (in evaluation)."""
+
+    @abstractmethod
+    def slopes(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int, label: int) -> Tensor:
+        """(N, F): factors of the rows. A document's score of `label` is its base + the sum of slopes * rows.
+
+        Exactly so where `exact_evidence`, else but for a small remainder. In evaluation; outside inference mode.
+        """
+
+    @abstractmethod
+    def token_contributions(self, hidden: Tensor, batch: ChunkBatch, slopes: Tensor, label: int) -> Tensor | None:
+        """What each token adds to the score of `label`.
+
+        Args:
+            hidden: (N, L, D), the states that `rows` was given.
+            batch: their batch.
+            slopes: (N, F), of these chunks, from `slopes` over all rows of their documents.
+
+        Returns:
+            (N, L), zero outside core tokens; a chunk's tokens sum to its slopes * row. None where that is no sum over
+            tokens: `cls` pooling, or a head that is not linear in a chunk's row.
+        """
+
+
+def ordinals_of(batch: ChunkBatch) -> Tensor:
+    """int64 (N,): the number of each chunk in its document; counted in the order of the batch where it does not say."""
+    if batch.ordinals is not None:
+        return batch.ordinals
+    same = batch.owner[:, None] == batch.owner
+    return torch.tril(same, diagonal=-1).sum(1)
