@@ -1,0 +1,47 @@
+"""What a training run tells while it goes on and when it has ended. Numbers only."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["TrainingProgress", "TrainingReport"]
+
+
+@dataclass(frozen=True)
+class TrainingProgress:
+    """Where a run stands: for progress bars."""
+
+    phase: str
+    epoch: int
+    epochs: int
+    done: int
+    total: int
+    loss: float | None = None
+    metric: float | None = None
+    improved: bool = False
+
+
+@dataclass
+class TrainingReport:
+    """What a run did.
+
+    Attributes:
+        best_epoch: counted from 1; 0 when there was no validation set (the last epoch is kept).
+        metric: name of the metric that chose it.
+        best: its value on the validation documents.
+        validation: all metrics of the best epoch.
+        empty_documents: training documents without a token, left out.
+        seconds: wall time.
+    """
+
+    best_epoch: int = 0
+    metric: str = "loss"
+    best: float = math.nan
+    validation: dict[str, Any] = field(default_factory=dict)
+    train_documents: int = 0
+    validation_documents: int = 0
+    empty_documents: int = 0
+    steps: int = 0
+    seconds: float = 0.0
