@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any, get_args
 
 from pydantic import BeforeValidator, Field
 
@@ -49,9 +50,27 @@ LogitMergerKind = MeanMergerConfig | MaxMergerConfig | LogSumExpMergerConfig | N
 
 MergerKind = VectorMergerKind | LogitMergerKind
 
-VectorMergerConfig = Annotated[VectorMergerKind, Field(discriminator="kind"), BeforeValidator(kind_by_word)]
+
+def _unlike(kinds: Any, reason: str) -> BeforeValidator:
+    """Read a kind by its word, and say why a merger that exists does not fit here."""
+    known, fitting = ({kind.model_fields["kind"].default for kind in get_args(union)} for union in (MergerKind, kinds))
+
+    def check(value: Any) -> Any:
+        value = kind_by_word(value)
+        kind = value.get("kind") if isinstance(value, Mapping) else None
+        if kind in known - fitting:
+            raise ValueError(f"`merger` {kind} {reason}")
+        return value
+
+    return BeforeValidator(check)
+
+
+_NOT_VECTORS = "merges scores, not vectors. Set the readout's `kind` to logits."
+_NOT_SCORES = "merges vectors, not scores. Set the readout's `kind` to vectors."
+
+VectorMergerConfig = Annotated[VectorMergerKind, Field(discriminator="kind"), _unlike(VectorMergerKind, _NOT_VECTORS)]
 """How the vectors of a document's chunks become one, by its `kind`."""
-LogitMergerConfig = Annotated[LogitMergerKind, Field(discriminator="kind"), BeforeValidator(kind_by_word)]
+LogitMergerConfig = Annotated[LogitMergerKind, Field(discriminator="kind"), _unlike(LogitMergerKind, _NOT_SCORES)]
 """How the scores of a document's chunks become one, label by label, by its `kind`."""
 MergerConfig = Annotated[MergerKind, Field(discriminator="kind"), BeforeValidator(kind_by_word)]
 """Any of them."""
