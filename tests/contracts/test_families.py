@@ -1,20 +1,23 @@
 """What every checkpoint family promises, for every family of the list, against random models of transformers.
 
-A new family is covered by being in the list; give it a tiny configuration in `family_kit.TINY`.
+A new family is covered by being in the list; give it a tiny configuration in `family_kit.TINY`. What is equal number
+by number stands in `tests/parity/test_family_numbers.py`.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoModel, AutoModelForSequenceClassification
+from transformers import AutoModel, AutoModelForSequenceClassification, PreTrainedModel
 
-from family_kit import ragged, saved, their_model
+from family_kit import TINY, pad_id_of, ragged, saved, their_model
 from longdoc.checkpoints import load_encoder, open_checkpoint
 from longdoc.checkpoints.classifiers import load_classifier
 from longdoc.checkpoints.native import load_model, save_encoder, save_model
@@ -22,107 +25,76 @@ from longdoc.checkpoints.opening import FAMILIES
 from longdoc.errors import CheckpointError
 from longdoc.text.tokenizing import DocumentTokenizer
 from nn_kit import batch_of
+from tokenizer_kit import toy
 
-every_family = pytest.mark.parametrize("family", FAMILIES)
+
+@dataclass
+class Case:
+    family: str
+    folder: Path
+    theirs: PreTrainedModel
+
+
+@pytest.fixture(scope="module", params=[name for name in FAMILIES if name in TINY])
+def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Case:
+    theirs = their_model(request.param)
+    return Case(request.param, saved(theirs, tmp_path_factory.mktemp(request.param)), theirs)
 
 
 @pytest.fixture(scope="module")
-def tokenizer(minilm_folder: Path) -> DocumentTokenizer:
-    return DocumentTokenizer.from_folder(minilm_folder)
+def tokenizer() -> DocumentTokenizer:
+    return toy()
 
 
-def difference(one: torch.Tensor, other: torch.Tensor, valid: torch.Tensor) -> float:
-    return float((one - other)[valid].abs().max())
+def copied(case: Case, tmp_path: Path) -> Path:
+    """A folder of the family's whose files a test may change."""
+    for name in ("config.json", "model.safetensors"):
+        (tmp_path / name).write_bytes((case.folder / name).read_bytes())
+    return tmp_path
 
 
-@every_family
-@pytest.mark.parametrize(("dtype", "std", "bound"), [(torch.float32, 0.15, 1e-5), (torch.float64, 0.35, 1e-10)])
-def test_hidden_states_equal_those_of_transformers(
-    family: str, dtype: torch.dtype, std: float, bound: float, tmp_path: Path
-) -> None:
-    theirs = their_model(family, std=std).to(dtype)
-    ours = load_encoder(saved(theirs, tmp_path))
-    ids, valid = ragged()
-    with torch.no_grad():
-        expected = theirs(input_ids=ids, attention_mask=valid.long()).last_hidden_state
-        found = ours(ids, valid)
-        assert found.dtype == dtype
-        assert difference(found, expected, valid) <= bound
-        alone = theirs(input_ids=ids[:1]).last_hidden_state
-        assert difference(ours(ids[:1]), alone, valid[:1]) <= bound
-
-
-@every_family
-@pytest.mark.parametrize("labels", [1, 3])
-def test_logits_of_the_classifier_equal_those_of_transformers(family: str, labels: int, tmp_path: Path) -> None:
-    theirs = their_model(family, classifier=True, num_labels=labels)
-    model, settings = load_classifier(saved(theirs, tmp_path))
-    assert settings.labels == tuple(f"LABEL_{n}" for n in range(labels))
-    assert settings.task == ("regression" if labels == 1 else "single_label")
-    ids, valid = ragged()
-    with torch.no_grad():
-        expected = theirs(input_ids=ids, attention_mask=valid.long()).logits
-        found = model(batch_of(ids, valid))
-    assert (found - expected).abs().max() <= 1e-5
-
-
-@every_family
-def test_gradients_equal_those_of_transformers(family: str, tmp_path: Path) -> None:
-    theirs = their_model(family).double()
-    ours = load_encoder(saved(theirs, tmp_path))
-    ids, valid = ragged()
+def test_gradients_equal_those_of_transformers(case: Case, tmp_path: Path) -> None:
+    ids, valid = ragged((30, 12), pad_id_of(case.family))
+    ours = load_encoder(case.folder).double()
+    theirs = copy.deepcopy(case.theirs).double()
     theirs(input_ids=ids, attention_mask=valid.long()).last_hidden_state[valid].square().sum().backward()
     ours(ids, valid)[valid].square().sum().backward()
-    keys = FAMILIES[family].keys
-    expected = {keys.to_ours(FAMILIES[family].fix_name(name)): p.grad for name, p in theirs.named_parameters()}
-    for name, parameter in ours.named_parameters():
-        assert torch.allclose(parameter.grad, expected[name], rtol=1e-8, atol=1e-8), name
-
-
-@every_family
-@pytest.mark.parametrize("part", ["activation", "position", "one bias", "eps"])
-def test_a_wrong_model_is_told_from_round_off(family: str, part: str, tmp_path: Path) -> None:
-    theirs = their_model(family)
-    ours = load_encoder(saved(theirs, tmp_path))
-    ids, valid = ragged()
-    positions = None
-    if part == "activation":
-        for layer in ours.layers:
-            layer.feed_forward.activation = lambda x: torch.nn.functional.gelu(x, approximate="tanh")
-    elif part == "position":
-        positions = torch.arange(ids.shape[1])[None] + 1
-    elif part == "one bias":
-        torch.nn.init.zeros_(ours.layers[3].attention.output.bias)
-    else:
-        for module in ours.modules():
-            if isinstance(module, torch.nn.LayerNorm):
-                module.eps = 1e-2
+    # Their gradients in the place of their parameters, read by us: every name meets its partner.
     with torch.no_grad():
-        expected = theirs(input_ids=ids, attention_mask=valid.long()).last_hidden_state
-        assert difference(ours(ids, valid, positions), expected, valid) > 1e-4
+        for parameter in theirs.parameters():
+            parameter.copy_(torch.zeros_like(parameter) if parameter.grad is None else parameter.grad)
+    expected = dict(load_encoder(saved(theirs, tmp_path)).named_parameters())
+    for name, parameter in ours.named_parameters():
+        scale = float(expected[name].detach().abs().max())
+        assert (parameter.grad - expected[name]).abs().max() <= 1e-5 * scale + 1e-8, name
 
 
-@every_family
-def test_saved_again_transformers_opens_the_same_bits(
-    family: str, tmp_path: Path, tokenizer: DocumentTokenizer
-) -> None:
-    theirs = their_model(family)
-    save_encoder(tmp_path / "ours", load_encoder(saved(theirs, tmp_path / "theirs")), tokenizer)
+def test_saved_again_transformers_opens_the_same_bits(case: Case, tmp_path: Path, tokenizer: DocumentTokenizer) -> None:
+    save_encoder(tmp_path / "ours", load_encoder(case.folder), tokenizer)
     again, report = AutoModel.from_pretrained(tmp_path / "ours", output_loading_info=True)
     assert not any(report[kind] for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"))
-    expected = theirs.state_dict()
+    expected = case.theirs.state_dict()
     assert again.state_dict().keys() == expected.keys()
     assert all(torch.equal(tensor, expected[name]) for name, tensor in again.state_dict().items())
-    before, after = theirs.config.to_dict(), again.config.to_dict()
+    before, after = case.theirs.config.to_dict(), again.config.to_dict()
     deciding = set(before) - {"architectures", "dtype", "transformers_version", "_name_or_path", "initializer_range"}
+    deciding -= {f"{name}_token_id" for name in ("bos", "eos", "cls", "sep", "mask")}  # the tokenizer's business
     assert {name: before[name] for name in deciding} == {name: after.get(name) for name in deciding}
 
 
-@every_family
+def test_our_own_layout_holds_every_family_too(case: Case, tmp_path: Path, tokenizer: DocumentTokenizer) -> None:
+    encoder = load_encoder(case.folder)
+    encoder.config = encoder.config.model_copy(update={"family": None})
+    save_encoder(tmp_path / "ours", encoder, tokenizer)
+    again = load_encoder(tmp_path / "ours")
+    assert again.config == encoder.config
+    assert all(torch.equal(tensor, again.state_dict()[name]) for name, tensor in encoder.state_dict().items())
+
+
 def test_a_classifier_saved_again_answers_the_same_in_transformers_and_here(
-    family: str, tmp_path: Path, tokenizer: DocumentTokenizer
+    case: Case, tmp_path: Path, tokenizer: DocumentTokenizer
 ) -> None:
-    theirs = their_model(family, classifier=True, num_labels=3)
+    theirs = their_model(case.family, "classifier", num_labels=3)
     model, settings = load_classifier(saved(theirs, tmp_path / "theirs"))
     save_model(tmp_path / "ours", model, settings, tokenizer, "a card")
     again = AutoModelForSequenceClassification.from_pretrained(tmp_path / "ours").eval()
@@ -130,49 +102,38 @@ def test_a_classifier_saved_again_answers_the_same_in_transformers_and_here(
     assert again.config.id2label == theirs.config.id2label
     loaded, loaded_settings, _ = load_model(tmp_path / "ours")
     assert loaded_settings == settings
-    ids, valid = ragged()
+    ids, valid = ragged((9, 5), pad_id_of(case.family))
     with torch.no_grad():
         assert torch.equal(loaded(batch_of(ids, valid)), model(batch_of(ids, valid)))
 
 
-@every_family
-def test_every_fault_of_a_checkpoint_is_told_at_once(family: str, tmp_path: Path) -> None:
-    folder = saved(their_model(family), tmp_path)
+def test_every_fault_of_a_checkpoint_is_told_at_once(case: Case, tmp_path: Path) -> None:
+    folder = copied(case, tmp_path)
     tensors = load_file(folder / "model.safetensors")
-    keys = FAMILIES[family].keys
-    name_of = {keys.to_ours(FAMILIES[family].fix_name(name)): name for name in tensors}
+    keys, fix_name = FAMILIES[case.family].keys, FAMILIES[case.family].fix_name
+    name_of = {keys.to_ours(fix_name(name)): name for name in tensors}
+    output = "layers.{}.attention.output.weight"
     del tensors[name_of["word.weight"]]
     tensors["surprise.weight"] = torch.zeros(2)
-    tensors[name_of["layers.0.attention.query.weight"]] = torch.zeros(3, 48)
-    tensors[name_of["layers.1.attention.key.bias"]] = torch.full((48,), float("nan"))
-    tensors[name_of["layers.2.attention.value.bias"]] = torch.zeros(48, dtype=torch.int64)
+    tensors[name_of[output.format(0)]] = torch.zeros(3, 48)
+    tensors[name_of[output.format(1)]] = torch.full((48, 48), float("nan"))
+    tensors[name_of[output.format(2)]] = torch.zeros(48, 48, dtype=torch.int64)
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     message = (
         f"`{folder}` must hold exactly the tensors that its configuration describes, but does not. Missing: "
-        "word.weight. Unexpected: surprise.weight. Of the wrong shape: layers.0.attention.query.weight (3x48 instead "
-        "of 48x48). Not floating numbers: layers.2.attention.value.bias. Not finite (NaN or infinity): "
-        "layers.1.attention.key.bias. Check that `config.json` and the weights belong together, and fetch the "
+        f"word.weight. Unexpected: surprise.weight. Of the wrong shape: {output.format(0)} (3x48 instead "
+        f"of 48x48). Not floating numbers: {output.format(2)}. Not finite (NaN or infinity): "
+        f"{output.format(1)}. Check that `config.json` and the weights belong together, and fetch the "
         "checkpoint again if it is damaged."
     )
     with pytest.raises(CheckpointError, match=f"^{re.escape(message)}$"):
         load_encoder(folder)
 
 
-@every_family
-def test_sixteen_bit_checkpoints_are_loaded_as_float32(family: str, tmp_path: Path) -> None:
-    theirs = their_model(family).to(torch.bfloat16)
-    ours = load_encoder(saved(theirs, tmp_path))
-    ids, valid = ragged()
-    with torch.no_grad():
-        expected = theirs.float()(input_ids=ids, attention_mask=valid.long()).last_hidden_state
-        assert difference(ours(ids, valid), expected, valid) <= 1e-5
-
-
-@every_family
 def test_code_of_the_checkpoint_is_named_and_never_run(
-    family: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    case: Case, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    folder = saved(their_model(family), tmp_path)
+    folder = copied(case, tmp_path)
     config = json.loads((folder / "config.json").read_text())
     config["auto_map"] = {"AutoModel": "modeling_evil.EvilModel"}
     (folder / "config.json").write_text(json.dumps(config))
@@ -183,3 +144,26 @@ def test_code_of_the_checkpoint_is_named_and_never_run(
         f"`auto_map` in {folder / 'config.json'} names code of the checkpoint's own (AutoModel). It is ignored: no "
         "code of a checkpoint is run."
     ]
+
+
+def test_keys_that_a_file_leaves_out_have_the_defaults_of_transformers(case: Case) -> None:
+    family = FAMILIES[case.family]
+    theirs = type(case.theirs.config)
+    try:
+        full = theirs(**NOT_DEFAULT.get(case.family, {})).to_dict()
+    except ValueError:
+        pytest.skip("transformers has no defaults for this family")
+    assert family.config_from_hf(NOT_DEFAULT.get(case.family, {})) == family.config_from_hf(full)
+
+
+NOT_DEFAULT: dict[str, dict[str, object]] = {
+    "deberta-v2": {
+        "relative_attention": True,
+        "position_buckets": 256,
+        "norm_rel_ebd": "layer_norm",
+        "share_att_key": True,
+        "pos_att_type": "p2c|c2p",
+        "position_biased_input": False,
+    }
+}
+"""What a family's checkpoints say without exception, though the defaults say otherwise."""

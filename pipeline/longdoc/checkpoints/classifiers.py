@@ -6,15 +6,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from longdoc.checkpoints import adopt_head, open_checkpoint, resolve_checkpoint
+from longdoc.checkpoints import Checkpoint, adopt_head, open_checkpoint, resolve_checkpoint
+from longdoc.checkpoints.heads import ClassifierFormat
+from longdoc.checkpoints.opening import FAMILIES, OWN_MARK
+from longdoc.checkpoints.reading import choice
 from longdoc.checkpoints.settings import ModelSettings
+from longdoc.checkpoints.weights import read_json
 from longdoc.errors import CheckpointError
 from longdoc.model import LongDocModel
-from longdoc.nn.readout import VectorsReadoutConfig
 from longdoc.text.chunking import ChunkingConfig
 from longdoc.types import Task
 
-__all__ = ["load_classifier"]
+__all__ = ["classifier_format", "holds_classifier", "labels_of", "load_classifier"]
+
+_NO_LIMIT = 1 << 31
 
 _TASKS: dict[str | None, Task] = {
     "single_label_classification": "single_label",
@@ -33,31 +38,28 @@ def load_classifier(
 
     Args:
         folder_or_id, revision: as in `load_encoder`.
-        chunking: None = chunks as long as the encoder reads, a quarter shared.
+        chunking: None = chunks as long as tokenizer and encoder allow, a quarter of them shared.
 
     Raises:
         CheckpointError: no such checkpoint, one without a classification head, or a damaged one.
     """
     folder = resolve_checkpoint(folder_or_id, revision)
     checkpoint = open_checkpoint(folder)
-    family = checkpoint.family
-    architectures = checkpoint.config.get("architectures") or []
-    if family is None or family.classifier_class not in architectures:
+    format = classifier_format(checkpoint)
+    if format is None:
         raise CheckpointError(
             f"`architectures` in `{folder / 'config.json'}` must name a sequence classification model, but "
-            f"{architectures} does not. Fine-tune the encoder first: `longdoc train` does."
+            f"{checkpoint.architectures} does not. Fine-tune the encoder first: `longdoc train` does."
         )
-    labels = _labels(checkpoint.config)
-    readout_config = VectorsReadoutConfig.model_validate(
-        {"pooling": "cls", "head": {"kind": family.head_kind, "dropout": _dropout(checkpoint.config)}}
-    )
+    labels = labels_of(checkpoint.config)
+    readout_config = format.readout(checkpoint.config)
     readout = readout_config.build(checkpoint.encoder.config.width, len(labels))
     if untrained := adopt_head(readout, checkpoint):
         raise CheckpointError(
             f"`{folder}` must hold the classification head that its configuration describes, but "
             f"{', '.join(untrained)} cannot be filled from it."
         )
-    size = min(512, checkpoint.encoder.max_tokens or 512)
+    size = min(_longest(folder), checkpoint.encoder.config.max_len)
     settings = ModelSettings(
         task=_task(checkpoint.config, len(labels)),
         labels=labels,
@@ -68,18 +70,55 @@ def load_classifier(
     return LongDocModel(checkpoint.encoder, readout).eval(), settings
 
 
-def _labels(config: Mapping[str, Any]) -> tuple[str, ...]:
-    """Named by `id2label`; transformers leaves it out where there are two labels without names."""
+def holds_classifier(folder: Path) -> bool:
+    """Whether a folder is a sequence classification model that transformers saved, as far as its `config.json` says."""
+    if not (folder / "config.json").is_file():
+        return False
+    config = read_json(folder / "config.json")
+    family = FAMILIES.get(str(config.get("model_type")))
+    architectures = choice(config, "architectures", [])
+    return (
+        family is not None
+        and family.classifier is not None
+        and family.classifier.architecture in architectures
+        and OWN_MARK not in config  # one of ours that was cut short
+    )
+
+
+def classifier_format(checkpoint: Checkpoint) -> ClassifierFormat | None:
+    """How the checkpoint's classification head is stored; None where it has none."""
+    format = None if checkpoint.family is None else checkpoint.family.classifier
+    return format if format is not None and format.architecture in checkpoint.architectures else None
+
+
+def labels_of(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """The labels that `id2label` names, in the order of the scores.
+
+    transformers leaves `id2label` out where there are two labels without names.
+
+    Raises:
+        CheckpointError: it does not number its labels 0, 1 ..., or names one twice.
+    """
     named = config.get("id2label")
-    count = len(named) if isinstance(named, Mapping) else int(config.get("num_labels", 2))
-    return tuple(str(named[str(n)]) if isinstance(named, Mapping) else f"LABEL_{n}" for n in range(count))
+    if not isinstance(named, Mapping):
+        count = choice(config, "num_labels", 2)
+        return tuple(f"LABEL_{number}" for number in range(count if isinstance(count, int) else 2))
+    labels = [named.get(str(number)) for number in range(len(named))]
+    if not labels or not all(isinstance(label, str) for label in labels) or len(set(labels)) < len(labels):
+        raise CheckpointError(
+            f"`id2label` must name {len(named) or 'at least 1'} different labels under the numbers from 0, but does "
+            "not. Correct `config.json`."
+        )
+    return tuple(map(str, labels))
+
+
+def _longest(folder: Path) -> int:
+    """The longest text that the tokenizer cuts its texts to; old ones say 1e30 for "none"."""
+    path = folder / "tokenizer_config.json"
+    limit = read_json(path).get("model_max_length") if path.is_file() else None
+    return int(limit) if isinstance(limit, int | float) and 4 <= limit < _NO_LIMIT else _NO_LIMIT
 
 
 def _task(config: Mapping[str, Any], labels: int) -> Task:
     """As transformers decides where `problem_type` is not given: one output is a number."""
     return _TASKS.get(config.get("problem_type"), "regression" if labels == 1 else "single_label")
-
-
-def _dropout(config: Mapping[str, Any]) -> float:
-    given = config.get("classifier_dropout")
-    return float(config.get("hidden_dropout_prob", 0.1) if given is None else given)

@@ -1,36 +1,42 @@
 """Between the tensor names of a checkpoint family and ours: ordered, reversible, strict.
 
 A rule is a pair of module names, theirs and ours, in which `{}` stands for a number; the tensor's own name (`weight`,
-`bias`) follows. The first rule that fits is taken. Missing, unexpected, misshapen and broken tensors are collected and
-raised in one error, so that one look shows what a checkpoint is.
+`bias`) follows. The first rule that fits is taken. Where one tensor of theirs holds several of ours, a `Fusion` takes
+them apart and puts them together. Missing, unexpected, misshapen and broken tensors are collected and raised in one
+error, so that one look shows what a checkpoint is.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from longdoc.errors import CheckpointError
 
-__all__ = ["KeyMap", "assign"]
+__all__ = ["QUERY_KEY_VALUE", "Fusion", "KeyMap", "assign"]
 
 _SHOWN = 8  # names of each kind that a message lists
+
+QUERY_KEY_VALUE = ("layers.{}.attention.query", "layers.{}.attention.key", "layers.{}.attention.value")
+"""The usual parts of a fused projection."""
 
 
 class KeyMap:
     """Reversible renaming.
 
     Args:
-        rules: (theirs, ours), for example `("encoder.layer.{}.output.dense", "layers.{}.feed_forward.output")`.
+        rules: modules (theirs, ours), for example `("encoder.layer.{}.output.dense", "layers.{}.feed_forward.output")`.
+        tensors: tensors (theirs, ours) whose own names differ too; they are tried first.
     """
 
-    def __init__(self, rules: Sequence[tuple[str, str]]) -> None:
-        self.rules = tuple(rules)
-        self._to_ours = [(_pattern(theirs), ours) for theirs, ours in rules]
-        self._to_theirs = [(_pattern(ours), theirs) for theirs, ours in rules]
+    def __init__(self, rules: Sequence[tuple[str, str]], tensors: Sequence[tuple[str, str]] = ()) -> None:
+        pairs = [*tensors, *((f"{theirs}.{{leaf}}", f"{ours}.{{leaf}}") for theirs, ours in rules)]
+        self._to_ours = [(_pattern(theirs), _template(ours)) for theirs, ours in pairs]
+        self._to_theirs = [(_pattern(ours), _template(theirs)) for theirs, ours in pairs]
 
     def to_ours(self, name: str) -> str | None:
         """Our name of their tensor, None where no rule fits."""
@@ -41,15 +47,63 @@ class KeyMap:
         return _rename(name, self._to_theirs)
 
 
+@dataclass(frozen=True)
+class Fusion:
+    """A module of theirs whose tensors are several of ours, one under the other (axis 0).
+
+    Attributes:
+        theirs: the name of the module, with `{}` for a number.
+        ours: the names of its parts, from the top.
+        by_head: the parts alternate from head to head (head 0's query, key and value, head 1's ...) instead of each
+            being in one piece.
+    """
+
+    theirs: str
+    ours: tuple[str, ...]
+    by_head: bool = False
+
+    def split(self, name: str, tensor: Tensor, heads: int) -> dict[str, Tensor]:
+        """Our tensors from their tensor `name`; nothing where it is not this module's."""
+        keymaps = [KeyMap([(self.theirs, ours)]) for ours in self.ours]
+        names = [renamed for keymap in keymaps if (renamed := keymap.to_ours(name)) is not None]
+        if not names:
+            return {}
+        if self.by_head and tensor.shape[0] % (heads * len(names)) == 0:
+            pieces = tensor.reshape(heads, len(names), -1, *tensor.shape[1:]).unbind(1)
+            return dict(zip(names, (piece.flatten(0, 1) for piece in pieces), strict=True))
+        return dict(zip(names, tensor.tensor_split(len(names)), strict=True))
+
+    def join(self, tensors: Mapping[str, Tensor], heads: int) -> tuple[dict[str, Tensor], set[str]]:
+        """Their tensors from all of ours, and which of ours are in them."""
+        joined: dict[str, Tensor] = {}
+        used: set[str] = set()
+        for name in tensors:
+            if (theirs := KeyMap([(self.theirs, self.ours[0])]).to_theirs(name)) is None:
+                continue
+            names = [KeyMap([(self.theirs, ours)]).to_ours(theirs) for ours in self.ours]
+            parts = [tensors[part] for part in names if part is not None]
+            if self.by_head:
+                pieces = [part.reshape(heads, -1, *part.shape[1:]) for part in parts]
+                joined[theirs] = torch.stack(pieces, 1).flatten(0, 2)
+            else:
+                joined[theirs] = torch.cat(parts)
+            used.update(part for part in names if part is not None)
+        return joined, used
+
+
 def _pattern(template: str) -> re.Pattern[str]:
-    return re.compile(r"(\d+)".join(re.escape(part) for part in template.split("{}")) + r"\.([^.]+)")
+    escaped = re.escape(template).replace(r"\{\}", r"(\d+)")
+    return re.compile(escaped.replace(r"\{leaf\}", r"([^.]+)"))
+
+
+def _template(template: str) -> str:
+    return template.replace("{leaf}", "{}")
 
 
 def _rename(name: str, rules: Iterable[tuple[re.Pattern[str], str]]) -> str | None:
     for pattern, template in rules:
         if found := pattern.fullmatch(name):
-            *numbers, leaf = found.groups()
-            return f"{template.format(*numbers)}.{leaf}"
+            return template.format(*found.groups())
     return None
 
 

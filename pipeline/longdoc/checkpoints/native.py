@@ -17,15 +17,23 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
+from longdoc.checkpoints.classifiers import holds_classifier, load_classifier
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.keymap import assign
-from longdoc.checkpoints.opening import FAMILIES, OWN, OWN_ENCODER, OWN_READOUT, Checkpoint, open_checkpoint
+from longdoc.checkpoints.opening import (
+    FAMILIES,
+    OWN,
+    OWN_ENCODER,
+    OWN_MARK,
+    OWN_READOUT,
+    Checkpoint,
+    open_checkpoint,
+)
 from longdoc.checkpoints.settings import ModelSettings, describe_settings, read_settings
 from longdoc.errors import CannotWriteError, CheckpointError
 from longdoc.files import write_folder
 from longdoc.model import LongDocModel
 from longdoc.nn import Encoder
-from longdoc.nn.readout import ReadoutConfig
 from longdoc.text.tokenizing import DocumentTokenizer
 from longdoc.types import Task
 
@@ -65,13 +73,14 @@ def save_model(
     encoder, readout = model.encoder, model.readout
     family = _family_of(encoder)
     config, tensors = _encoder_files(encoder, family)
-    speaks_family = family is not None and _has_family_head(settings.readout, family)
+    format = None if family is None else family.classifier
+    said = None if format is None else format.describe(settings.readout, config)
     for name, tensor in readout.state_dict().items():
-        theirs = family.head_keys.to_theirs(name) if family is not None and speaks_family else None
+        theirs = format.keys.to_theirs(name) if format is not None and said is not None else None
         tensors[theirs or OWN_READOUT + name] = tensor
-    if family is not None and speaks_family and readout.head is not None:
-        config["architectures"] = [family.classifier_class]
-        config["classifier_dropout"] = readout.head.dropout.p
+    if format is not None and said is not None:
+        config |= {"architectures": [format.architecture], **said}
+    config[OWN_MARK] = True
     config["id2label"] = {str(number): label for number, label in enumerate(settings.labels)}
     config["label2id"] = {label: number for number, label in enumerate(settings.labels)}
     config["problem_type"] = _PROBLEM_TYPES[settings.task]
@@ -94,13 +103,15 @@ def save_encoder(folder: Path, encoder: Encoder, tokenizer: DocumentTokenizer) -
 
 
 def load_model(folder: Path) -> tuple[LongDocModel, ModelSettings, DocumentTokenizer]:
-    """Open a model folder; the model is in evaluation mode.
+    """Open a model folder, or a sequence classification model of transformers; the model is in evaluation mode.
 
     Raises:
         CheckpointError: no such folder, not a model folder, or files that do not fit together.
     """
     folder = Path(folder)
     if not (folder / "longdoc.json").is_file():
+        if holds_classifier(folder):
+            return *load_classifier(folder), DocumentTokenizer.from_folder(folder)
         raise CheckpointError(
             f"`{folder}` must be a model folder, but holds no `longdoc.json`. Train a model into it first; an encoder "
             "alone is opened with `load_encoder`."
@@ -110,16 +121,19 @@ def load_model(folder: Path) -> tuple[LongDocModel, ModelSettings, DocumentToken
     _check_labels(folder, checkpoint, settings)
     with torch.device("meta"):
         readout = settings.readout.build(checkpoint.encoder.config.width, len(settings.labels))
-    speaks_family = checkpoint.family is not None and _has_family_head(settings.readout, checkpoint.family)
-    assign(readout, checkpoint.readout | (checkpoint.head if speaks_family else {}), str(folder))
+    wanted = readout.state_dict()
+    head = {name: tensor for name, tensor in checkpoint.head.items() if name in wanted}
+    assign(readout, head | checkpoint.readout, str(folder))
     return LongDocModel(checkpoint.encoder, readout).eval(), settings, DocumentTokenizer.from_folder(folder)
 
 
 def model_fingerprint(folder: Path) -> str:
     """sha256 over the names and bytes of the files that decide predictions; not the card, not metrics."""
+    folder = Path(folder)
     digest = hashlib.sha256()
-    for name in _DECIDING:
-        path = Path(folder) / name
+    shards = () if (folder / "model.safetensors").is_file() else sorted(p.name for p in folder.glob("*.safetensors"))
+    for name in (*_DECIDING, *shards):
+        path = folder / name
         if path.is_file():
             digest.update(f"{name}\0{path.stat().st_size}\0".encode())
             with path.open("rb") as file:
@@ -135,11 +149,6 @@ def _family_of(encoder: Encoder) -> Family | None:
     if name not in FAMILIES:
         raise CheckpointError(f"`family` must be one of {', '.join(FAMILIES)} or null, but is {name!r} instead.")
     return FAMILIES[name]
-
-
-def _has_family_head(readout: ReadoutConfig, family: Family) -> bool:
-    head = getattr(readout, "head", None)  # not every kind of readout has one
-    return head is not None and head.kind == family.head_kind
 
 
 def _encoder_files(encoder: Encoder, family: Family | None) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -167,6 +176,10 @@ def _encoder_files(encoder: Encoder, family: Family | None) -> tuple[dict[str, A
         return config, {OWN_ENCODER + name: tensor for name, tensor in state.items()}
     config = family.describe(encoder.config) | {"architectures": [family.base_class]}
     tensors = dict(encoder.carried)
+    for fusion in family.fusions:
+        joined, used = fusion.join(state, encoder.config.heads)
+        tensors |= joined
+        state = {name: tensor for name, tensor in state.items() if name not in used}
     for name, tensor in state.items():
         theirs = family.keys.to_theirs(name)
         if theirs is None:

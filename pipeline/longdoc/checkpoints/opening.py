@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,23 +11,36 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from longdoc.checkpoints import bert
-from longdoc.checkpoints.family import Family, encoder_config
-from longdoc.checkpoints.keymap import assign
+from longdoc.checkpoints.bert import BERT
+from longdoc.checkpoints.deberta import DEBERTA
+from longdoc.checkpoints.distilbert import DISTILBERT
+from longdoc.checkpoints.electra import ELECTRA
+from longdoc.checkpoints.family import Family
+from longdoc.checkpoints.keymap import KeyMap, assign
+from longdoc.checkpoints.megatron import MEGATRON_BERT
+from longdoc.checkpoints.modernbert import MODERNBERT
+from longdoc.checkpoints.mpnet import MPNET
+from longdoc.checkpoints.reading import encoder_config
+from longdoc.checkpoints.roberta import CAMEMBERT, ROBERTA, XLM_ROBERTA
 from longdoc.checkpoints.weights import read_json, read_tensors
 from longdoc.errors import CheckpointError
 from longdoc.nn import Encoder, EncoderConfig
 
-__all__ = ["FAMILIES", "OWN", "OWN_ENCODER", "OWN_READOUT", "Checkpoint", "open_checkpoint"]
+__all__ = ["FAMILIES", "OWN", "OWN_ENCODER", "OWN_MARK", "OWN_READOUT", "Checkpoint", "open_checkpoint"]
 
 # A new family is one file and one name in this line.
-FAMILIES: dict[str, Family] = {family.model_type: family for family in (bert.BERT,)}
+_FAMILIES = (BERT, ROBERTA, XLM_ROBERTA, CAMEMBERT, DEBERTA, MODERNBERT, ELECTRA, DISTILBERT, MPNET, MEGATRON_BERT)
+
+FAMILIES: dict[str, Family] = {family.model_type: family for family in _FAMILIES}
+"""The families by `model_type`."""
 
 OWN = "longdoc"
 """`model_type` of encoders that no family can describe."""
 OWN_ENCODER = "longdoc.encoder."
 OWN_READOUT = "longdoc.readout."
 """Beginnings of our own tensor names in a weight file."""
+OWN_MARK = "longdoc_settings"
+"""Key in the `config.json` of a model folder: it is not whole without its `longdoc.json`."""
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +53,7 @@ class Checkpoint:
         config: its `config.json`.
         encoder: the encoder, in evaluation mode.
         readout: tensors that longdoc saved for the readout, by our names.
-        head: tensors of the family's own classification head, by our names in a readout that has that head.
+        head: tensors of a head of the family, by our names in what has that head; as a rule that for classification.
     """
 
     config: Mapping[str, Any]
@@ -53,9 +66,19 @@ class Checkpoint:
         """The family, None for our own kind."""
         return FAMILIES.get(self.config["model_type"])
 
+    @property
+    def architectures(self) -> list[str]:
+        """transformers' names of the classes that the folder was saved from."""
+        named = self.config.get("architectures")
+        return [str(name) for name in named] if isinstance(named, list) else []
 
-def open_checkpoint(folder: Path) -> Checkpoint:
+
+def open_checkpoint(folder: Path, head: Callable[[Family], KeyMap] | None = None) -> Checkpoint:
     """Read a checkpoint folder strictly.
+
+    Args:
+        folder: what transformers or longdoc saved.
+        head: names of the head whose tensors are wanted; None = the family's head for sequence classification.
 
     Raises:
         CheckpointError: the family is unknown, the configuration impossible, or the weights are not those that it
@@ -73,47 +96,65 @@ def open_checkpoint(folder: Path) -> Checkpoint:
         described = config.get("longdoc_encoder")
         if not isinstance(described, dict):
             raise CheckpointError(f"`longdoc_encoder` must be in `{folder / 'config.json'}`, but is not.")
-        return _load(folder, config, encoder_config(**described), None)
+        return _load(folder, config, encoder_config(**described), None, None)
     if model_type not in FAMILIES:
         raise CheckpointError(
             f"`model_type` in `{folder / 'config.json'}` must be one of {', '.join([*FAMILIES, OWN])}, but is "
             f"{model_type!r} instead. Choose a checkpoint of one of these families."
         )
     family = FAMILIES[model_type]
-    return _load(folder, config, family.config_from_hf(config), family)
+    head_keys = head(family) if head is not None else family.classifier.keys if family.classifier is not None else None
+    return _load(folder, config, family.config_from_hf(config), family, head_keys)
 
 
-def _load(folder: Path, config: Mapping[str, Any], chosen: EncoderConfig, family: Family | None) -> Checkpoint:
+def _load(
+    folder: Path,
+    config: Mapping[str, Any],
+    chosen: EncoderConfig,
+    family: Family | None,
+    head_keys: KeyMap | None,
+) -> Checkpoint:
     with torch.device("meta"):
         encoder = Encoder(chosen)
     ours: dict[str, Tensor] = {}
     readout: dict[str, Tensor] = {}
     carried: dict[str, Tensor] = {}
     unexpected: list[str] = []
+    left_aside: list[str] = []
     head: dict[str, Tensor] = {}
     seen: set[str] = set()
     for stored_name, tensor in read_tensors(folder):
         name = stored_name if family is None else family.fix_name(stored_name)
-        known = True
         if name in seen:
             unexpected.append(f"{stored_name} (a second time)")
         elif name.startswith(OWN_READOUT):
             readout[name.removeprefix(OWN_READOUT)] = tensor.clone()
         elif family is None:
-            known = name.startswith(OWN_ENCODER)
+            if not name.startswith(OWN_ENCODER):
+                unexpected.append(stored_name)
             ours[name.removeprefix(OWN_ENCODER)] = tensor
-        elif (ours_name := family.keys.to_ours(name)) is not None:
-            ours[ours_name] = tensor
+        elif parts := _parts(family, name, tensor, chosen.heads):
+            ours.update(parts)
         else:
-            known = name.startswith((*family.ignored, *family.carried))
-            if (head_name := family.head_keys.to_ours(name)) is not None:
+            head_name = None if head_keys is None else head_keys.to_ours(name)
+            if head_name is not None:
                 head[head_name] = tensor.clone()
-                known = True
             if name.startswith(family.carried):
                 carried[name] = tensor.clone()
-        if not known:
-            unexpected.append(stored_name)
+            elif head_name is None:
+                (left_aside if name.startswith(family.ignored) else unexpected).append(stored_name)
         seen.add(name)
     assign(encoder, ours, str(folder), unexpected)
     encoder.carried = carried
+    if left_aside:
+        logger.info("left aside in %s, since the encoder does not use them: %s", folder, ", ".join(left_aside))
     return Checkpoint(config, encoder.eval(), readout, head)
+
+
+def _parts(family: Family, name: str, tensor: Tensor, heads: int) -> dict[str, Tensor]:
+    """The encoder's tensors that a tensor of theirs holds, by our names."""
+    for fusion in family.fusions:
+        if parts := fusion.split(name, tensor, heads):
+            return parts
+    ours = family.keys.to_ours(name)
+    return {} if ours is None else {ours: tensor}

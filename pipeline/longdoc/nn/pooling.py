@@ -56,6 +56,22 @@ class MeanPooling:
         return (batch.core / batch.core.sum(1, keepdim=True).clamp(min=1))[..., None]
 
 
+class MeanWithSpecialsPooling:
+    """The mean of the core tokens' states and those of the special tokens, each with the weight of one token.
+
+    What a classifier of transformers averages, where its family's does; a text of one chunk has no other tokens.
+    """
+
+    def pool(self, hidden: Tensor, batch: ChunkBatch) -> Tensor:
+        special = ~batch.body if batch.valid is None else batch.valid & ~batch.body
+        chosen = batch.core | special
+        states = exact(hidden).masked_fill(~chosen[..., None], 0.0)
+        return states.sum(1) / chosen.sum(1, keepdim=True).clamp(min=1)
+
+    def shares(self, hidden: Tensor, batch: ChunkBatch) -> Tensor | None:
+        return None  # part of the vector lies on special tokens
+
+
 class MaxPooling:
     """The largest value of each component among the core tokens' states."""
 
@@ -68,6 +84,11 @@ class MaxPooling:
         return won / won.sum(1, keepdim=True).clamp(min=1)
 
 
-PoolingKind = Literal["cls", "mean", "max"]
-POOLINGS: dict[PoolingKind, Pooling] = {"cls": FirstTokenPooling(), "mean": MeanPooling(), "max": MaxPooling()}
+PoolingKind = Literal["cls", "mean", "max", "mean_with_specials"]
+POOLINGS: dict[PoolingKind, Pooling] = {
+    "cls": FirstTokenPooling(),
+    "mean": MeanPooling(),
+    "max": MaxPooling(),
+    "mean_with_specials": MeanWithSpecialsPooling(),
+}
 """The poolings by name. They have no parameters."""

@@ -131,7 +131,7 @@ def test_a_configuration_that_we_cannot_follow_is_refused(folder: Path, changes:
 
 def test_shapes_that_do_not_fit_the_configuration_are_refused(folder: Path) -> None:
     reconfigure(folder, max_position_embeddings=32)
-    with pytest.raises(CheckpointError, match=r"Of the wrong shape: position\.weight \(64x48 instead of 32x48\)"):
+    with pytest.raises(CheckpointError, match=r"Of the wrong shape: position\.weight \(66x48 instead of 32x48\)"):
         load_encoder(folder)
 
 

@@ -17,7 +17,7 @@ from longdoc.text.chunking import ChunkingConfig
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    return saved(their_model("bert", classifier=True, num_labels=3, num_hidden_layers=1), tmp_path)
+    return saved(their_model("bert", "classifier", num_labels=3, num_hidden_layers=1), tmp_path)
 
 
 def reconfigure(folder: Path, **changes: object) -> None:
@@ -34,7 +34,7 @@ def test_labels_task_chunking_and_dropout_are_read(folder: Path) -> None:
     )
     model, settings = load_classifier(folder)
     assert (settings.labels, settings.task) == (("no", "maybe", "yes"), "multi_label")
-    assert settings.chunking == ChunkingConfig(size=64, overlap=16)
+    assert settings.chunking == ChunkingConfig(size=66, overlap=16)
     assert model.readout.head.dropout.p == settings.readout.head.dropout == 0.25
     assert settings.source == str(folder)
     chunking = ChunkingConfig(size=32, overlap=4)

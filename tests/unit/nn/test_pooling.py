@@ -25,11 +25,12 @@ def test_each_pooling_by_hand() -> None:
     valid = torch.tensor([[True, True, True, True], [True, True, False, False]])
     core = torch.tensor([[False, True, True, False], [False, True, False, False]])
     batch = batch_of(torch.zeros(2, 4, dtype=torch.int64), valid, core=core)
-    pooled = {kind: pooling.pool(hidden, batch).tolist() for kind, pooling in POOLINGS.items()}
+    pooled = {kind: pooling.pool(hidden.double(), batch).tolist() for kind, pooling in POOLINGS.items()}
     assert pooled == {
         "cls": [[9.0, 9.0], [8.0, 2.0]],
         "mean": [[2.0, 2.0], [4.0, 6.0]],
         "max": [[3.0, 5.0], [4.0, 6.0]],
+        "mean_with_specials": [[13 / 3, 13 / 3], [6.0, 4.0]],
     }
 
 
@@ -49,7 +50,8 @@ def test_nothing_leaks_from_outside_and_no_core_gives_no_nan(kind: str) -> None:
     hidden[1, 1] = 2.0
     hidden.requires_grad_()
     pooled = POOLINGS[kind].pool(hidden, batch_of(torch.zeros(2, 3, dtype=torch.int64), valid, core=core))
-    assert pooled.tolist() == [[2.0, 2.0], [2.0, 2.0] if kind == "cls" else [0.0, 0.0]]
+    specials = kind in ("cls", "mean_with_specials")
+    assert pooled.tolist() == [[2.0, 2.0], [2.0, 2.0] if specials else [0.0, 0.0]]
     pooled.sum().backward()
     assert hidden.grad.isfinite().all()
 
@@ -63,7 +65,7 @@ def test_shares_make_the_pooled_vector_out_of_tokens(kind: str, dtype: torch.dty
     batch = batch_of(torch.zeros(3, 6, dtype=torch.int64), core=core)
     pooled, shares = POOLINGS[kind].pool(hidden, batch), POOLINGS[kind].shares(hidden, batch)
     assert pooled.dtype == torch.promote_types(dtype, torch.float32)
-    if kind == "cls":
+    if kind in ("cls", "mean_with_specials"):
         assert shares is None
         return
     assert (shares.expand(3, 6, 4)[~core] == 0).all()

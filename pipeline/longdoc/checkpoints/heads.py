@@ -1,0 +1,131 @@
+"""How a family's files describe what stands on its encoder: classifiers, taggers, and the head for masked words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from longdoc.checkpoints.keymap import KeyMap
+from longdoc.checkpoints.reading import choice
+from longdoc.nn.heads import HeadConfig, HeadKind
+from longdoc.nn.layers import Activation
+from longdoc.nn.pooling import PoolingKind
+from longdoc.nn.readout import ReadoutConfig, VectorsReadoutConfig
+
+__all__ = [
+    "ClassifierFormat",
+    "LanguageModelFormat",
+    "TaggerFormat",
+    "dense_head",
+    "head_dropout",
+    "plain_tagger",
+    "pooler_head",
+]
+
+_HEAD = TypeAdapter[HeadKind](HeadConfig)
+
+
+@dataclass(frozen=True)
+class ClassifierFormat:
+    """A family's own model for sequence classification.
+
+    Attributes:
+        architecture: transformers' name of the class.
+        keys: names of its head's tensors, theirs and ours in a readout that has this head.
+        from_hf: `config.json` -> the pooling, and the head as its configuration's fields.
+        to_hf: pooling and head -> the keys of `config.json` that say them.
+    """
+
+    architecture: str
+    keys: KeyMap
+    from_hf: Callable[[Mapping[str, Any]], tuple[PoolingKind, dict[str, Any]]]
+    to_hf: Callable[[str, Any], dict[str, Any]]
+
+    def readout(self, config: Mapping[str, Any]) -> VectorsReadoutConfig:
+        """The readout that gives the scores of transformers on texts of one chunk."""
+        pooling, head = self.from_hf(config)
+        return VectorsReadoutConfig(pooling=pooling, head=_HEAD.validate_python(head))
+
+    def describe(self, readout: ReadoutConfig, config: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The keys of `config.json` for a readout; None where this class is not what the readout is.
+
+        Dropout may differ, since it changes no score.
+        """
+        pooling, head = getattr(readout, "pooling", None), getattr(readout, "head", None)
+        if pooling is None or head is None:
+            return None
+        said = self.to_hf(pooling, head)
+        again = self.readout({**config, **said})
+        same = again.pooling == pooling and _scoring(again.head) == _scoring(head)
+        return said if same else None
+
+
+@dataclass(frozen=True)
+class TaggerFormat:
+    """A family's own model for token classification; `from_hf` gives the head, which acts on each token."""
+
+    architecture: str
+    keys: KeyMap
+    from_hf: Callable[[Mapping[str, Any]], dict[str, Any]]
+
+    def head(self, config: Mapping[str, Any]) -> HeadKind:
+        """The configuration of the head."""
+        return _HEAD.validate_python(self.from_hf(config))
+
+
+@dataclass(frozen=True)
+class LanguageModelFormat:
+    """A family's own model for masked words; `from_hf` gives arguments of `MaskedLanguageHead`, but for its sizes."""
+
+    architecture: str
+    keys: KeyMap
+    from_hf: Callable[[Mapping[str, Any]], dict[str, Any]]
+
+
+def _scoring(head: HeadKind) -> dict[str, Any]:
+    return head.model_dump(exclude={"dropout", "row_dropout"})
+
+
+def head_dropout(config: Mapping[str, Any], *names: str, default: float = 0.1) -> float:
+    """The first of these keys that says a number."""
+    for name in names:
+        if config.get(name) is not None:
+            return float(choice(config, name, default))
+    return default
+
+
+def pooler_head(architecture: str, prefix: str, *dropouts: str) -> ClassifierFormat:
+    """[CLS] -> tanh layer in the base ("pooler") -> dropout -> linear. `dropouts`: keys that may say the dropout."""
+    return ClassifierFormat(
+        architecture=architecture,
+        keys=KeyMap([(f"{prefix}.pooler.dense", "head.dense"), ("classifier", "head.output")]),
+        from_hf=lambda config: ("cls", {"kind": "bert_pooler", "dropout": head_dropout(config, *dropouts)}),
+        to_hf=lambda _, head: {dropouts[0]: head.dropout} if len(dropouts) > 1 else {},
+    )
+
+
+def dense_head(architecture: str, activation: Activation, *dropouts: str) -> ClassifierFormat:
+    """[CLS] -> dropout -> dense -> activation -> dropout -> linear, all in a module `classifier` (RoBERTa)."""
+
+    def from_hf(config: Mapping[str, Any]) -> tuple[PoolingKind, dict[str, Any]]:
+        dropout = head_dropout(config, *dropouts)
+        return "cls", {"kind": "dense", "activation": activation, "dropout": dropout, "row_dropout": dropout}
+
+    return ClassifierFormat(
+        architecture=architecture,
+        keys=KeyMap([("classifier.dense", "head.dense"), ("classifier.out_proj", "head.output")]),
+        from_hf=from_hf,
+        to_hf=lambda _, head: {dropouts[0]: head.dropout} if len(dropouts) > 1 else {},
+    )
+
+
+def plain_tagger(architecture: str, *dropouts: str, default: float = 0.1) -> TaggerFormat:
+    """Dropout and one linear layer on each token."""
+    return TaggerFormat(
+        architecture=architecture,
+        keys=KeyMap([("classifier", "output")]),
+        from_hf=lambda config: {"kind": "linear", "dropout": head_dropout(config, *dropouts, default=default)},
+    )

@@ -1,0 +1,102 @@
+"""Reading `config.json`, which comes from strangers: values by name, and errors that name what cannot be followed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from longdoc.errors import CheckpointError
+from longdoc.nn import EncoderConfig
+from longdoc.nn.layers import Activation
+
+__all__ = ["ACTIVATION_TO_HF", "activation_of", "choice", "encoder_config", "refuse_decoders", "require"]
+
+_ACTIVATION_FROM_HF: dict[str, Activation] = {
+    "gelu": "gelu",
+    "gelu_python": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "relu": "relu",
+    "silu": "silu",
+    "swish": "silu",
+    "tanh": "tanh",
+}
+
+ACTIVATION_TO_HF: dict[Activation, str] = {
+    "gelu": "gelu",
+    "gelu_tanh": "gelu_pytorch_tanh",
+    "relu": "relu",
+    "silu": "silu",
+    "tanh": "tanh",
+}
+"""Our names of activations -> transformers'."""
+
+
+def choice(config: Mapping[str, Any], name: str, default: Any) -> Any:
+    """The value of a key; null counts as not given."""
+    value = config.get(name)
+    return default if value is None else value
+
+
+def activation_of(config: Mapping[str, Any], name: str = "hidden_act", default: str = "gelu") -> Activation:
+    """The activation that a key names.
+
+    Raises:
+        CheckpointError: one that we do not have.
+    """
+    named = choice(config, name, default)
+    if not isinstance(named, str) or named not in _ACTIVATION_FROM_HF:
+        raise CheckpointError(f"`{name}` must be one of {', '.join(_ACTIVATION_FROM_HF)}, but is {named!r} instead.")
+    return _ACTIVATION_FROM_HF[named]
+
+
+def require(config: Mapping[str, Any], name: str, wanted: Any, default: Any, why: str) -> None:
+    """Refuse a checkpoint whose `name` is not `wanted`.
+
+    Raises:
+        CheckpointError: says what it is instead, and `why` that cannot be followed.
+    """
+    found = choice(config, name, default)
+    if found != wanted:
+        raise CheckpointError(f"`{name}` must be {_said(wanted)}, but is {_said(found)} instead. {why}")
+
+
+def refuse_decoders(config: Mapping[str, Any]) -> None:
+    """Refuse models that write, and old ones with positions of another kind inside BERT.
+
+    Raises:
+        CheckpointError: the message names the key.
+    """
+    if config.get("position_embedding_type", "absolute") != "absolute":
+        raise CheckpointError(
+            f"`position_embedding_type` must be `absolute`, but is {config['position_embedding_type']!r} instead. "
+            "Checkpoints with relative positions inside BERT cannot be loaded."
+        )
+    if config.get("is_decoder") or config.get("add_cross_attention"):
+        raise CheckpointError("`is_decoder` must be false, but is true instead. Only encoders can be loaded.")
+
+
+def encoder_config(**fields: Any) -> EncoderConfig:
+    """An `EncoderConfig` from what a file says.
+
+    Raises:
+        CheckpointError: names the fields whose values are impossible.
+    """
+    try:
+        return EncoderConfig(**fields)
+    except ValidationError as error:
+        faults = "; ".join(
+            f"`{'.'.join(map(str, fault['loc'])) or 'configuration'}`: {_sentence(fault['msg'])}"
+            for fault in error.errors(include_input=False, include_url=False, include_context=False)
+        )
+        raise CheckpointError(f"`config.json` must describe an encoder, but does not: {faults}.") from None
+
+
+def _said(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def _sentence(message: str) -> str:
+    return message.removeprefix("Value error, ").removesuffix(".")

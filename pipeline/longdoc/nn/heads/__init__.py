@@ -1,0 +1,38 @@
+"""Classification heads, one kind a file. `HeadConfig` is the only list of kinds.
+
+A head has two halves, one before and one after the chunks of a document are merged. `transform` acts on each chunk's
+row, `classify` on the document's merged row. The second half is linear, so that a score is a sum of what each chunk
+gave to it. With a document of one chunk the merge is the identity and the head is that of the family it comes from.
+
+Rows and scores are float32 or finer whatever the dtype of the weights: a document's scores are computed once and
+cost nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from longdoc.nn.heads.bert_pooler import BertHead, BertHeadConfig
+from longdoc.nn.heads.dense import DenseHead, DenseHeadConfig
+from longdoc.nn.heads.linear import LinearHead, LinearHeadConfig
+from longdoc.nn.heads.masked_language import MaskedLanguageHead
+
+__all__ = [
+    "BertHead",
+    "BertHeadConfig",
+    "DenseHead",
+    "DenseHeadConfig",
+    "HeadConfig",
+    "HeadKind",
+    "LinearHead",
+    "LinearHeadConfig",
+    "MaskedLanguageHead",
+]
+
+# A new kind is one file and one name in this line.
+HeadKind = LinearHeadConfig | BertHeadConfig | DenseHeadConfig
+
+HeadConfig = Annotated[HeadKind, Field(discriminator="kind")]
+"""A classification head by its `kind`."""
