@@ -96,11 +96,11 @@ def chunk_evidence(readout: Readout, rows: torch.Tensor, weights: torch.Tensor, 
     """
     owner = torch.zeros(len(rows), dtype=torch.int64, device=rows.device)
     with torch.no_grad():
-        score = readout.documents(rows, owner, weights, 1)[0, label]
-        base = readout.base(rows, owner, weights, 1)[0, label]
+        score = float(readout.documents(rows, owner, weights, 1)[0, label])
+        base = float(readout.base(rows, owner, weights, 1)[0, label])
     slopes = readout.slopes(rows, owner, weights, 1, label)
     parts = (slopes.double().cpu() * rows.double().cpu()).sum(1).numpy()
-    return ChunkEvidence(float(score), float(base), slopes, parts)
+    return ChunkEvidence(score, base, slopes, parts)
 
 
 def explain_document(

@@ -70,7 +70,7 @@ class LabelAttentionReadout(Readout):
         return segment_sum(parts, owner, documents) + self.output.bias.to(rows.dtype)
 
     def base(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int) -> Tensor:
-        return self.output.bias.to(rows.dtype).expand(documents, -1)
+        return self.output.bias.detach().to(rows.dtype).expand(documents, -1)
 
     def slopes(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int, label: int) -> Tensor:
         slopes = torch.zeros_like(rows)

@@ -41,7 +41,7 @@ class PooledReadout(Readout):
         self.head = head
 
     def rows(self, hidden: Tensor, batch: ChunkBatch) -> Tensor:
-        vectors = self.head.transform(self.pooling.pool(hidden, batch))
+        vectors = self.head.rows(hidden, lambda states: self.pooling.pool(states, batch))
         if not self.merger.ordered:
             return vectors
         return torch.cat([vectors, ordinals_of(batch).to(vectors.dtype)[:, None]], dim=1)
