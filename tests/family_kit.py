@@ -59,6 +59,11 @@ TINY: dict[str, dict[str, Any]] = {
     },
     "mpnet": BASE | OFFSET,
     "megatron-bert": BASE,
+    "nomic_bert": BASE,
+    "gte": BASE | OFFSET,
+    "jina_embeddings_v3": BASE | OFFSET,
+    "eurobert": BASE | {"num_key_value_heads": 2, "head_dim": 16, "mask_token_id": 3, "pad_token_id": 0},
+    "longformer": BASE | OFFSET | {"attention_window": [4, 8, 4, 8]},
 }
 """What differs from the defaults of transformers in a tiny model of each family, by its `model_type`."""
 
@@ -122,10 +127,15 @@ MORE_ARGUMENTS: dict[str, Callable[[torch.Tensor], dict[str, Any]]] = {"longform
 
 def their_answer(model: PreTrainedModel, ids: torch.Tensor, valid: torch.Tensor) -> torch.Tensor:
     """What transformers gives: the states of an encoder, or the scores of a model with a head."""
-    more = MORE_ARGUMENTS.get(model.config.model_type)
     with torch.no_grad():
-        out = model(input_ids=ids, attention_mask=valid.long(), **({} if more is None else more(ids)))
+        out = model(**arguments(model, ids, valid))
     return out.logits if "logits" in out else out.last_hidden_state
+
+
+def arguments(model: PreTrainedModel, ids: torch.Tensor, valid: torch.Tensor) -> dict[str, Any]:
+    """Of a forward pass in transformers."""
+    more = MORE_ARGUMENTS.get(model.config.model_type)
+    return {"input_ids": ids, "attention_mask": valid.long()} | ({} if more is None else more(ids))
 
 
 def difference(one: torch.Tensor, other: torch.Tensor, valid: torch.Tensor) -> float:

@@ -15,11 +15,16 @@ from longdoc.checkpoints.bert import BERT
 from longdoc.checkpoints.deberta import DEBERTA
 from longdoc.checkpoints.distilbert import DISTILBERT
 from longdoc.checkpoints.electra import ELECTRA
+from longdoc.checkpoints.eurobert import EUROBERT
 from longdoc.checkpoints.family import Family
+from longdoc.checkpoints.gte import GTE
+from longdoc.checkpoints.jina_v3 import JINA_V3
 from longdoc.checkpoints.keymap import KeyMap, assign
+from longdoc.checkpoints.longformer import LONGFORMER
 from longdoc.checkpoints.megatron import MEGATRON_BERT
 from longdoc.checkpoints.modernbert import MODERNBERT
 from longdoc.checkpoints.mpnet import MPNET
+from longdoc.checkpoints.nomic import NOMIC_BERT
 from longdoc.checkpoints.reading import encoder_config
 from longdoc.checkpoints.roberta import CAMEMBERT, ROBERTA, XLM_ROBERTA
 from longdoc.checkpoints.weights import read_json, read_tensors
@@ -29,7 +34,10 @@ from longdoc.nn import Encoder, EncoderConfig
 __all__ = ["FAMILIES", "OWN", "OWN_ENCODER", "OWN_MARK", "OWN_READOUT", "Checkpoint", "open_checkpoint"]
 
 # A new family is one file and one name in this line.
-_FAMILIES = (BERT, ROBERTA, XLM_ROBERTA, CAMEMBERT, DEBERTA, MODERNBERT, ELECTRA, DISTILBERT, MPNET, MEGATRON_BERT)
+_FAMILIES = (
+    *(BERT, ROBERTA, XLM_ROBERTA, CAMEMBERT, DEBERTA, MODERNBERT, ELECTRA, DISTILBERT, MPNET, MEGATRON_BERT),
+    *(NOMIC_BERT, GTE, JINA_V3, EUROBERT, LONGFORMER),
+)
 
 FAMILIES: dict[str, Family] = {family.model_type: family for family in _FAMILIES}
 """The families by `model_type`."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from longdoc.checkpoints.weights import read_json
+from longdoc.decide import Decisions
 from longdoc.errors import CheckpointError
 from longdoc.nn.readout import ReadoutConfig, VectorsReadoutConfig
 from longdoc.schema import Config
@@ -33,6 +34,8 @@ class ModelSettings(Config):
     """How chunks become a document's scores."""
     source: str = ""
     """The checkpoint that the encoder started from."""
+    decisions: Decisions = Decisions()
+    """How scores become answers: temperature, thresholds, when to abstain."""
 
     @field_validator("labels")
     @classmethod
@@ -40,6 +43,17 @@ class ModelSettings(Config):
         if len(set(labels)) < len(labels):
             raise ValueError(f"`labels` must be distinct, but {len(labels) - len(set(labels))} of them come again.")
         return labels
+
+    @model_validator(mode="after")
+    def _decisions_fit_labels(self) -> ModelSettings:
+        conformal, many = self.decisions.conformal, len(self.labels)
+        for name, values, expected in (
+            ("thresholds", self.decisions.thresholds, many),
+            ("conformal.limits", conformal and conformal.limits, many if self.task == "multi_label" else 1),
+        ):
+            if values is not None and len(values) != expected:
+                raise ValueError(f"`decisions.{name}` must have {expected} entries, but has {len(values)} instead.")
+        return self
 
 
 def describe_settings(settings: ModelSettings) -> dict[str, Any]:

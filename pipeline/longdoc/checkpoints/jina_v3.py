@@ -1,0 +1,73 @@
+"""Jina embeddings 3 (Sturua et al. 2024, arXiv 2409.10173): XLM-RoBERTa with rotary positions.
+
+Files keep the names of the authors' code, in which queries, keys and values are one tensor. The adapters for tasks
+(LoRA) that come beside the base are not part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from longdoc.checkpoints.bert_layout import fields_from_hf, fields_to_hf, full_names
+from longdoc.checkpoints.family import Family
+from longdoc.checkpoints.heads import dense_head, plain_tagger
+from longdoc.checkpoints.keymap import QUERY_KEY_VALUE, Fusion, KeyMap
+from longdoc.checkpoints.reading import encoder_config
+from longdoc.checkpoints.rope import rope_from_hf, rope_to_hf
+from longdoc.nn import EncoderConfig
+
+__all__ = ["JINA_V3"]
+
+_LAYER = "roberta.encoder.layers.{}"
+_DROPOUTS = ("classifier_dropout", "hidden_dropout_prob")
+
+
+def _config_from_hf(config: Mapping[str, Any]) -> EncoderConfig:
+    fields = fields_from_hf(
+        config,
+        vocab_size=250002,
+        width=1024,
+        layers=24,
+        heads=16,
+        feed_forward_width=4096,
+        norm_eps=1e-5,
+        max_len=8194,
+        token_types=1,
+        pad_id=1,
+    )
+    return encoder_config(
+        **fields,
+        position=rope_from_hf(config, fields["max_len"], default_theta=20000.0),
+        family="jina_embeddings_v3",
+    )
+
+
+JINA_V3 = Family(
+    model_type="jina_embeddings_v3",
+    base_class="JinaEmbeddingsV3Model",
+    config_from_hf=_config_from_hf,
+    config_to_hf=lambda config: {
+        "model_type": "jina_embeddings_v3",
+        **fields_to_hf(config),
+        **rope_to_hf(config.position),
+    },
+    keys=KeyMap(
+        [
+            ("roberta.embeddings.word_embeddings", "word"),
+            ("roberta.embeddings.token_type_embeddings", "token_type"),
+            ("roberta.emb_ln", "embedding_norm"),
+            (f"{_LAYER}.mixer.out_proj", "layers.{}.attention.output"),
+            (f"{_LAYER}.norm1", "layers.{}.attention_norm"),
+            (f"{_LAYER}.mlp.fc1", "layers.{}.feed_forward.inner"),
+            (f"{_LAYER}.mlp.fc2", "layers.{}.feed_forward.output"),
+            (f"{_LAYER}.norm2", "layers.{}.feed_forward_norm"),
+        ]
+    ),
+    fusions=(Fusion(f"{_LAYER}.mixer.Wqkv", QUERY_KEY_VALUE),),
+    classifier=dense_head("JinaEmbeddingsV3ForSequenceClassification", "tanh", *_DROPOUTS),
+    tagger=plain_tagger("JinaEmbeddingsV3ForTokenClassification", *_DROPOUTS),
+    fix_name=full_names("roberta", "embeddings.", "emb_ln.", "encoder.", "pooler."),
+    ignored=("roberta.embeddings.position_ids", "lm_head.", "qa_outputs.", "classifier."),
+    carried=("roberta.pooler.",),
+)

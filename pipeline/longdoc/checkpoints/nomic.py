@@ -1,0 +1,78 @@
+"""Nomic BERT (Nussbaum et al. 2024, arXiv 2402.01613): BERT with rotary positions, SwiGLU and no biases in its layers.
+
+Files keep the names of the authors' code, in which queries, keys and values are one tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from longdoc.checkpoints.bert_layout import fields_from_hf, fields_to_hf, full_names
+from longdoc.checkpoints.family import Family
+from longdoc.checkpoints.heads import plain_tagger, pooler_head
+from longdoc.checkpoints.keymap import QUERY_KEY_VALUE, Fusion, KeyMap
+from longdoc.checkpoints.reading import encoder_config
+from longdoc.checkpoints.rope import rope_from_hf, rope_to_hf
+from longdoc.nn import EncoderConfig
+
+__all__ = ["NOMIC_BERT"]
+
+_LAYER = "nomic_bert.encoder.layers.{}"
+_DROPOUTS = ("classifier_dropout", "hidden_dropout_prob")
+
+
+def _config_from_hf(config: Mapping[str, Any]) -> EncoderConfig:
+    fields = fields_from_hf(
+        config,
+        vocab_size=30528,
+        max_len=2048,
+        hidden_act="silu",
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+    )
+    head_width = config.get("head_dim")
+    return encoder_config(
+        **fields,
+        head_width=None if head_width is None or head_width * fields["heads"] == fields["width"] else head_width,
+        feed_forward="gated",
+        bias=False,
+        norm_bias=True,
+        position=rope_from_hf(config, fields["max_len"], default_theta=1000.0),
+        family="nomic_bert",
+    )
+
+
+def _config_to_hf(config: EncoderConfig) -> dict[str, Any]:
+    return {
+        "model_type": "nomic_bert",
+        **fields_to_hf(config),
+        "head_dim": config.geometry.head_width,
+        **rope_to_hf(config.position),
+    }
+
+
+NOMIC_BERT = Family(
+    model_type="nomic_bert",
+    base_class="NomicBertModel",
+    config_from_hf=_config_from_hf,
+    config_to_hf=_config_to_hf,
+    keys=KeyMap(
+        [
+            ("nomic_bert.embeddings.word_embeddings", "word"),
+            ("nomic_bert.embeddings.token_type_embeddings", "token_type"),
+            ("nomic_bert.emb_ln", "embedding_norm"),
+            (f"{_LAYER}.attn.out_proj", "layers.{}.attention.output"),
+            (f"{_LAYER}.norm1", "layers.{}.attention_norm"),
+            (f"{_LAYER}.mlp.fc11", "layers.{}.feed_forward.inner"),
+            (f"{_LAYER}.mlp.fc12", "layers.{}.feed_forward.gate"),
+            (f"{_LAYER}.mlp.fc2", "layers.{}.feed_forward.output"),
+            (f"{_LAYER}.norm2", "layers.{}.feed_forward_norm"),
+        ]
+    ),
+    fusions=(Fusion(f"{_LAYER}.attn.Wqkv", QUERY_KEY_VALUE),),
+    classifier=pooler_head("NomicBertForSequenceClassification", "nomic_bert", *_DROPOUTS),
+    tagger=plain_tagger("NomicBertForTokenClassification", *_DROPOUTS, default=0.0),
+    fix_name=full_names("nomic_bert", "embeddings.", "emb_ln.", "encoder.", "pooler."),
+    ignored=("nomic_bert.pooler.", "nomic_bert.rotary_emb.", "cls.predictions.", "classifier."),
+)
