@@ -126,6 +126,7 @@ class Encoder(nn.Module):
 
     def _build_layer(self, number: int) -> EncoderLayer:
         c = self.config
+        width = c.geometry.head_width
         feed_forward = FeedForward if c.feed_forward == "plain" else GatedFeedForward
         return EncoderLayer(
             SelfAttention(
@@ -136,6 +137,8 @@ class Encoder(nn.Module):
                 c.head_width,
                 c.key_value_heads,
                 global_projections=c.global_tokens > 0,
+                query_norm=self._build_norm(c.heads * width) if c.query_key_norm else None,
+                key_norm=self._build_norm((c.key_value_heads or c.heads) * width) if c.query_key_norm else None,
             ),
             feed_forward(
                 c.width,
@@ -155,10 +158,17 @@ class Encoder(nn.Module):
         return build_norm(c.norm_kind, width, c.norm_eps, _or(c.norm_bias, c.bias))
 
     def _initialise(self) -> None:
-        """As BERT: weights normal with deviation 0.02, biases 0; words as loud as what position adds to them."""
+        """Tables as BERT (deviation 0.02), biases 0, words as loud as what position adds to them.
+
+        Products keep the size of what they are given (deviation 1 / sqrt of their inputs; LeCun et al. 1998). BERT's
+        0.02 suits its width: in narrow encoders it makes queries and keys so quiet that attention begins, and long
+        stays, uniform.
+        """
         for module in self.modules():
-            if isinstance(module, nn.Linear | nn.Embedding):
+            if isinstance(module, nn.Embedding):
                 nn.init.normal_(module.weight, std=0.02)
+            if isinstance(module, nn.Linear):
+                nn.init.normal_(module.weight, std=module.in_features**-0.5)
             if isinstance(module, nn.Linear) and module.bias is not None:
                 nn.init.zeros_(module.bias)
         if not self.word.weight.is_meta:

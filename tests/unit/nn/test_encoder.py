@@ -100,11 +100,13 @@ def test_every_choice_of_parts_runs_and_trains(norm: str, norm_kind: str, feed_f
     assert isinstance(encoder.final_norm, torch.nn.Identity) == (norm == "post")
 
 
-def test_initial_weights_are_those_of_bert() -> None:
+def test_initial_weights_keep_the_size_of_what_they_are_given() -> None:
     torch.manual_seed(0)
     encoder = Encoder(tiny_config(width=64, vocab_size=2000))
     assert encoder.word.weight.std().item() == pytest.approx(0.02, rel=0.05)
-    assert encoder.layers[0].attention.query.weight.std().item() == pytest.approx(0.02, rel=0.05)
+    layer = encoder.layers[0]
+    for linear in (layer.attention.query, layer.feed_forward.output):
+        assert linear.weight.std().item() == pytest.approx(linear.in_features**-0.5, rel=0.05)
     assert (encoder.layers[1].feed_forward.inner.bias == 0).all()
     assert (encoder.embedding_norm.weight == 1).all()
 
