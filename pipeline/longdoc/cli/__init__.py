@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from longdoc.cli import (
+    compare,
     evaluate,
     explain,
     export,
@@ -31,6 +32,7 @@ app.command("verify")(verify.verify)
 app.command("export")(export.export)
 app.command("evaluate")(evaluate.evaluate)
 app.command("explain")(explain.explain)
+app.command("compare")(compare.compare)
 app.command("import-checkpoint")(import_checkpoint.import_checkpoint)
 app.add_typer(inspect.app, name="inspect")
 

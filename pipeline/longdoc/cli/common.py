@@ -83,7 +83,7 @@ def _say_nothing(done: int, total: int | None, failed: int = 0) -> None:
 
 
 @contextlib.contextmanager
-def show_progress(what: str, unit: str = "documents") -> Iterator[Callable[[int, int | None, int], None]]:
+def show_progress(what: str, unit: str = "documents") -> Iterator[Callable[..., None]]:
     """A bar on a terminal, nothing when piped. Call it with (done, total or None, failed)."""
     if not sys.stderr.isatty():
         yield _say_nothing

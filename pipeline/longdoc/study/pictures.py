@@ -15,7 +15,7 @@ from longdoc.study.positions import PositionStudy
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["draw_mask", "draw_positions"]
+__all__ = ["draw_mask", "draw_positions", "pyplot", "save_figure"]
 
 _DIVERGING = "PuOr"  # purple and orange: told apart with any kind of colour vision
 _SEQUENTIAL = "cividis"
@@ -28,7 +28,7 @@ def draw_positions(study: PositionStudy, path: Path) -> None:
         UsageError: the path is neither .png nor .svg, or matplotlib is not installed.
     """
     panels = [panel for panel in _panels(study) if panel is not None]
-    plt = _pyplot(path)
+    plt = pyplot(path)
     figure, axes = plt.subplots(
         1, max(1, len(panels)), figsize=(5.2 * max(1, len(panels)), 4.2), layout="constrained", squeeze=False
     )
@@ -39,7 +39,7 @@ def draw_positions(study: PositionStudy, path: Path) -> None:
         axes[0][0].text(0.5, 0.5, "nothing is added, turned or biased", ha="center")
     verdict = "healthy" if not study.verdict else "; ".join(study.verdict)
     figure.suptitle(f"{study.kind}, {study.length} positions: {verdict}", fontsize=10, wrap=True)
-    _save(plt, figure, path)
+    save_figure(plt, figure, path)
 
 
 def draw_mask(allowed: Tensor, rules: Sequence[str], path: Path) -> None:
@@ -50,7 +50,7 @@ def draw_mask(allowed: Tensor, rules: Sequence[str], path: Path) -> None:
         rules: names of the rules that made it, for the title.
         path: .png or .svg.
     """
-    plt = _pyplot(path)
+    plt = pyplot(path)
     figure, axis = plt.subplots(figsize=(5.2, 5.0), layout="constrained")
     axis.imshow(allowed.numpy(), cmap="cividis", vmin=0, vmax=1, interpolation="nearest")
     axis.set_xlabel("key")
@@ -59,7 +59,7 @@ def draw_mask(allowed: Tensor, rules: Sequence[str], path: Path) -> None:
     axis.set_title(
         f"{' & '.join(rules) or 'no rule'}: {count} of {allowed.numel()} pairs (bright = may attend)", fontsize=9
     )
-    _save(plt, figure, path)
+    save_figure(plt, figure, path)
 
 
 def _panels(study: PositionStudy) -> list[Callable[[Any], None] | None]:
@@ -98,7 +98,12 @@ def _panels(study: PositionStudy) -> list[Callable[[Any], None] | None]:
     ]
 
 
-def _pyplot(path: Path) -> Any:
+def pyplot(path: Path) -> Any:
+    """matplotlib's drawing functions, without a window.
+
+    Raises:
+        UsageError: the path is neither .png nor .svg, or matplotlib is not installed.
+    """
     if path.suffix not in (".png", ".svg"):
         raise UsageError(f"`output` of a picture must end in .png or .svg, but ends in {path.suffix!r} instead.")
     try:
@@ -106,11 +111,13 @@ def _pyplot(path: Path) -> Any:
     except ImportError:
         raise UsageError("pictures need matplotlib. Install it: pip install 'longdoc[plots]'") from None
     matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "longdoc"  # names inside the file do not change from run to run
     from matplotlib import pyplot
 
     return pyplot
 
 
-def _save(plt: Any, figure: Any, path: Path) -> None:
+def save_figure(plt: Any, figure: Any, path: Path) -> None:
+    """Write and close a figure; the same figure gives the same bytes."""
     figure.savefig(path, dpi=140, metadata={"Date": None} if path.suffix == ".svg" else {"Software": None})
     plt.close(figure)
