@@ -18,7 +18,7 @@ import torch
 
 from longdoc.assemble import Assembler
 from longdoc.checkpoints.native import ModelSettings, load_model, model_fingerprint, save_model
-from longdoc.decide import decide
+from longdoc.decide import Decisions, decide
 from longdoc.encoding import encode_batches
 from longdoc.errors import UsageError
 from longdoc.evidence import explain_document
@@ -166,6 +166,11 @@ class Pipeline:
         }
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
+    def decide_by(self, decisions: Decisions) -> None:
+        """From now on make answers of scores like this: temperature, thresholds, when to abstain."""
+        self.settings = ModelSettings(**{**dict(self.settings), "decisions": decisions})
+        self._source_fingerprint = None
+
     # -- predicting
 
     def stream(self, documents: Iterable[str | Document | DocumentFailure]) -> Iterator[DocumentResult]:
@@ -218,7 +223,7 @@ class Pipeline:
             n_chunks=prepared.n_chunks,
             tokens_read=prepared.tokens_read,
             unknown_share=prepared.unknown_share,
-            **decide(logits.float().cpu().numpy(), self.labels, self.settings.task),
+            **decide(logits.float().cpu().numpy(), self.labels, self.settings.task, self.settings.decisions),
         )
 
     def predict(self, documents: Iterable[str | Document | DocumentFailure]) -> list[DocumentResult]:
@@ -242,7 +247,7 @@ class Pipeline:
 
         Returns:
             A list of `{"label": ..., "score": ...}`; with `top_k` other than 1 and a list of texts, a list of such
-            lists.
+            lists. Where the model abstains, `"abstained": True` stands beside them.
 
         Raises:
             UsageError: a text has no answer; the message names its number and the reason.
@@ -257,7 +262,8 @@ class Pipeline:
             if self.settings.task == "regression":
                 answers.append([{"label": self.labels[0], "score": result.value}])
             else:
-                answers.append([{"label": item.label, "score": item.score} for item in result.labels[:top_k]])
+                abstained = {"abstained": True} if result.abstained else {}
+                answers.append([{"label": i.label, "score": i.score} | abstained for i in result.labels[:top_k]])
         if top_k == 1:
             return [answer[0] for answer in answers]
         return answers[0] if single else answers

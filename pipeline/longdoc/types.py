@@ -75,7 +75,11 @@ class ScoredSpan(NamedTuple):
 
 
 class LabelScore(NamedTuple):
-    """One label of a prediction. `chosen` is None in single-label tasks."""
+    """One label of a prediction.
+
+    `chosen` is True for a label that is given, False for one that is refused, and None where that is undecided; in
+    single-label tasks without abstention it is None for all.
+    """
 
     label: str
     score: float
@@ -298,6 +302,8 @@ class DocumentPrediction:
         unknown_share: share of characters under unknown tokens.
         evidence: passages and what each added to the score, or None when not asked for.
         logits: the raw scores, one a label, in the order of the model's labels.
+        abstained: the model does not answer, or not for every label (`chosen` is None there); `label` and `score` are
+            None then.
     """
 
     id: str
@@ -312,6 +318,7 @@ class DocumentPrediction:
     unknown_share: float = 0.0
     evidence: tuple[EvidencePassage, ...] | None = None
     logits: tuple[float, ...] = ()
+    abstained: bool = False
 
     ok = True
 

@@ -47,9 +47,10 @@ class ModelSettings(Config):
     @model_validator(mode="after")
     def _decisions_fit_labels(self) -> ModelSettings:
         conformal, many = self.decisions.conformal, len(self.labels)
+        limits = None if conformal is None else conformal.limits
         for name, values, expected in (
             ("thresholds", self.decisions.thresholds, many),
-            ("conformal.limits", conformal and conformal.limits, many if self.task == "multi_label" else 1),
+            ("conformal.limits", limits, many if self.task == "multi_label" else 1),
         ):
             if values is not None and len(values) != expected:
                 raise ValueError(f"`decisions.{name}` must have {expected} entries, but has {len(values)} instead.")

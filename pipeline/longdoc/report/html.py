@@ -136,7 +136,7 @@ def _answer(result: DocumentPrediction) -> tuple[str, str]:
     if chosen:
         return ", ".join(item.label for item in chosen), ", ".join(f"{item.score:.3f}" for item in chosen)
     if result.label is None:
-        return "no label", ""
+        return "undecided" if result.abstained else "no label", ""
     return result.label, "" if result.score is None else f"{result.score:.3f}"
 
 

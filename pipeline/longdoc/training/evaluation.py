@@ -12,6 +12,7 @@ from longdoc.decide import probabilities
 from longdoc.errors import DataError
 from longdoc.pipeline import Pipeline
 from longdoc.training.data import encode_targets
+from longdoc.training.decision_metrics import decision_metrics
 from longdoc.training.loss import DocumentLoss
 from longdoc.training.metrics import document_metrics
 from longdoc.types import Document, DocumentPrediction, DocumentResult
@@ -45,9 +46,10 @@ def metrics_of(
     """Metrics from results that are there already, in the order of the documents; 0 `resamples` = no intervals.
 
     A document without an answer counts as wrong where labels are compared; `loss` and other measures of scores leave
-    it out.
+    it out. `loss` is that of the raw scores; all other measures are of what the pipeline answers: probabilities under
+    its temperature, labels by its thresholds.
     """
-    task, labels = pipeline.settings.task, pipeline.labels
+    task, labels, decisions = pipeline.settings.task, pipeline.labels, pipeline.settings.decisions
     gold = np.stack([target.numpy() for target in encode_targets(documents, labels, task)])
     answers = [result for result in results if isinstance(result, DocumentPrediction)]
     if not answers:
@@ -57,8 +59,11 @@ def metrics_of(
     logits[answered] = [answer.logits for answer in answers]
     losses = DocumentLoss(task)(torch.from_numpy(logits[answered]), list(torch.from_numpy(gold[answered])))
     scores = np.full_like(logits, np.nan)
-    scores[answered] = probabilities(logits[answered], task)
-    return document_metrics(gold, scores, labels, task, resamples=resamples) | {
+    scores[answered] = probabilities(logits[answered], task, decisions.temperature)
+    measured = document_metrics(
+        gold, scores, labels, task, threshold=decisions.thresholds or 0.5, resamples=resamples
+    ) | decision_metrics(gold[answered], logits[answered], task, decisions)
+    return measured | {
         "loss": float(losses.mean()),
         "tokens": sum(answer.n_tokens for answer in answers),
         "tokens_read": sum(answer.tokens_read for answer in answers),

@@ -22,6 +22,7 @@ from longdoc.errors import LongDocError
 from longdoc.pipeline import DocumentRows, Pipeline
 from longdoc.text.batching import collate, plan_batches
 from longdoc.training.data import EpochSampler, Example, build_examples
+from longdoc.training.decisions import fit_on_validation
 from longdoc.training.evaluation import metrics_of
 from longdoc.training.frozen_rows import FrozenRows
 from longdoc.training.loss import DocumentLoss
@@ -104,8 +105,9 @@ class _Run:
         task, labels = pipeline.settings.task, pipeline.labels
         self.examples, empty = build_examples(train, pipeline.tokenizer, pipeline.chunker, labels, task)
         self.loss = DocumentLoss(task, [e.target for e in self.examples], len(labels), settings.class_weights)
-        self.rows = FrozenRows(pipeline) if self.frozen else None
+        self.rows = FrozenRows(pipeline) if self.frozen and not self.model.readout.learns_rows else None
         self.best = BestEpoch(chosen_metric(settings.metric_for_best_model, task, bool(validation)))
+        settings.decisions.check(task)
         self.report = TrainingReport(
             metric=self.best.metric,
             train_documents=len(self.examples),
@@ -175,10 +177,11 @@ class _Run:
             self.pipeline.save(self.output / BEST_SO_FAR)
 
     def finish(self) -> TrainingReport:
-        """Put the best weights back and say what happened."""
+        """Put the best weights back, fit how their scores become answers, and say what happened."""
         if self.best.weights is not None:
             self.model.load_state_dict(self.best.weights)
             self.report.best_epoch, self.report.best = self.best.epoch, self.best.value
+            fit_on_validation(self.pipeline, self.validation, self.best.results, self.settings.decisions)
             self.report.validation = metrics_of(self.pipeline, self.validation, self.best.results)
         self.model.eval()
         return self.report

@@ -41,7 +41,13 @@ _EMPTY = "a document without labels that is given none counts 1 in sample_f1"
 
 
 def document_metrics(
-    gold: ArrayLike, scores: ArrayLike, labels: Sequence[str], task: Task, *, threshold: float = 0.5, **options: Any
+    gold: ArrayLike,
+    scores: ArrayLike,
+    labels: Sequence[str],
+    task: Task,
+    *,
+    threshold: float | Sequence[float] = 0.5,
+    **options: Any,
 ) -> dict[str, Any]:
     """The metrics of a task from gold values and scores alone.
 
@@ -50,14 +56,14 @@ def document_metrics(
         scores: float (B, C), probabilities; in a regression (B, 1), the numbers. NaN in a row = no answer.
         labels: the C labels of the model.
         task: "single_label", "multi_label" or "regression".
-        threshold: of `multi_label`: a label is given where its probability reaches it.
+        threshold: of `multi_label`: a label is given where its probability reaches it; one for all or one a label.
         options: `average_over`, `resamples`, `seed`, `confidence` of `classification_metrics`.
     """
     values = np.asarray(scores, dtype=np.float64)
     if task == "regression":
         return regression_metrics(gold, values.reshape(-1), **options)
     if task == "multi_label":
-        return classification_metrics(gold, values >= threshold, values, labels, "multi_label", **options)
+        return classification_metrics(gold, values >= np.asarray(threshold), values, labels, "multi_label", **options)
     best = np.where(np.isfinite(values).all(axis=1), np.nan_to_num(values).argmax(axis=1), -1)
     return classification_metrics(gold, best, values, labels, "single_label", **options)
 

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from longdoc.schema import Config
+from longdoc.training.decision_settings import DecisionConfig
 
 __all__ = ["TrainingConfig"]
 
@@ -41,6 +42,8 @@ class TrainingConfig(Config):
     metric_for_best_model: str = "auto"
     """The validation metric whose best epoch is kept: `auto` is macro_f1 for labels, rmse for numbers, `loss` works
     everywhere."""
+    decisions: DecisionConfig = DecisionConfig()
+    """What is fitted on the validation documents at the end: temperature, thresholds, when to abstain."""
     logging_steps: int = Field(default=10, ge=1)
     """A line in `metrics.jsonl` every so many optimiser steps."""
     seed: int = 0

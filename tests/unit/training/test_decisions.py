@@ -1,0 +1,275 @@
+"""Temperature, thresholds and abstention: fitted on validation documents, right on others, blind to everything else."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import longdoc as library
+from longdoc.api import train_with_report
+from longdoc.decide import Decisions, plausible_labels, probabilities
+from longdoc.errors import ConfigurationError, UsageError
+from longdoc.pipeline import Pipeline
+from longdoc.training.calibration import expected_calibration_error
+from longdoc.training.decision_metrics import decision_metrics
+from longdoc.training.decision_settings import DecisionConfig
+from longdoc.training.decisions import (
+    fit_conformal,
+    fit_decisions,
+    fit_on_validation,
+    fit_temperature,
+    fit_thresholds,
+)
+from longdoc.types import Document, Task
+
+CONFIG = Path(__file__).parents[3] / "configs" / "debug_tiny.yaml"
+LABELS = ("a", "b", "c", "d")
+Arrays = tuple[np.ndarray, np.ndarray]
+
+
+def synthetic(documents: int, task: Task, seed: int, factor: float = 3.0) -> Arrays:
+    """Logits that are `factor` times too sure, and gold labels drawn from the true probabilities."""
+    random = np.random.default_rng(seed)
+    logits = random.normal(0.0, 1.5, size=(documents, len(LABELS)))
+    probability = probabilities(logits, task)
+    if task == "multi_label":
+        return factor * logits, random.random(probability.shape) < probability
+    return factor * logits, (random.random((documents, 1)) > probability.cumsum(axis=1)).sum(axis=1).clip(max=3)
+
+
+def confidence(logits: np.ndarray, gold: np.ndarray, task: Task, temperature: float) -> Arrays:
+    scores = probabilities(logits, task, temperature)
+    if task == "multi_label":
+        return scores.ravel(), gold.ravel()
+    return scores.max(axis=1), scores.argmax(axis=1) == gold
+
+
+@pytest.mark.parametrize("task", ["single_label", "multi_label"])
+@pytest.mark.parametrize("factor", [3.0, 0.3], ids=["too sure", "too modest"])
+def test_the_fitted_model_is_calibrated_on_documents_it_has_not_seen(task: Task, factor: float) -> None:
+    temperature = fit_temperature(*synthetic(2000, task, seed=1, factor=factor), task)
+    assert temperature == pytest.approx(factor, rel=0.1)
+    logits, gold = synthetic(4000, task, seed=2, factor=factor)
+    before, after = (expected_calibration_error(*confidence(logits, gold, task, t)) for t in (1.0, temperature))
+    assert after < before / 2
+    measured = decision_metrics(gold, logits, task, Decisions(temperature=temperature))
+    assert measured["expected_calibration_error_unfitted"] == pytest.approx(before, abs=1e-12)
+
+
+@pytest.mark.parametrize("task", ["single_label", "multi_label"])
+def test_the_temperature_is_the_one_with_the_least_loss(task: Task) -> None:
+    logits, gold = synthetic(5000, task, seed=3)
+
+    def loss(temperature: float) -> float:
+        scores = probabilities(logits, task, temperature)
+        if task == "multi_label":
+            return float(-np.log(np.where(gold, scores, 1 - scores)).mean())
+        return float(-np.log(scores[np.arange(len(gold)), gold]).mean())
+
+    temperature = fit_temperature(logits, gold, task)
+    best = min(np.geomspace(1.0, 9.0, 400), key=loss)
+    assert temperature == pytest.approx(best, rel=0.02)
+
+
+def test_a_model_without_an_error_on_few_documents_is_not_infinitely_sure() -> None:
+    logits = np.eye(4)[[0, 1, 2, 3, 0]] * 20
+    few = probabilities(logits, "single_label", fit_temperature(logits, np.array([0, 1, 2, 3, 0]), "single_label"))
+    assert few.max(axis=1) == pytest.approx((5 + 1) / (5 + 4), abs=1e-6), "what five right answers of five allow"
+
+
+def test_scores_that_say_nothing_keep_the_temperature() -> None:
+    gold = np.array([0, 1, 1])
+    assert fit_temperature(np.ones((3, 4)) * [[1], [2], [3]], gold, "single_label") == 1.0
+    assert fit_temperature(np.zeros((3, 1)), gold[:, None] > 0, "multi_label") == 1.0
+
+
+def test_scores_that_are_worse_than_none_become_even() -> None:
+    logits, gold = synthetic(500, "single_label", seed=4)
+    assert fit_temperature(-logits, gold, "single_label") == 100.0
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(st.sampled_from([0.1, 0.3, 0.5, 0.7, 0.9, 0.99]), st.booleans()), min_size=1, max_size=12))
+def test_a_threshold_has_the_best_f1_of_all_that_could_be(pairs: list[tuple[float, bool]]) -> None:
+    scores, gold = (np.array(values) for values in zip(*pairs, strict=True))
+    (threshold,) = fit_thresholds(scores[:, None], gold[:, None])
+    if not gold.any():
+        assert threshold == 0.5
+        return
+
+    def f1(cut: float) -> float:
+        chosen = scores >= cut
+        return 2 * int((gold & chosen).sum()) / int(gold.sum() + chosen.sum())
+
+    best = max(f1(cut) for cut in (0.0, *(score + 1e-9 for score in scores)))
+    assert f1(threshold) == pytest.approx(best)
+    if f1(0.5) == pytest.approx(best):
+        assert threshold == 0.5, "nothing is gained by leaving the middle"
+
+
+def test_a_threshold_lies_between_two_scores_and_near_the_middle() -> None:
+    scores = np.array([[0.9], [0.3], [0.2], [0.1]])
+    assert fit_thresholds(scores, np.array([[1], [1], [0], [0]])) == (0.25,)
+    assert fit_thresholds(scores, np.array([[1], [0], [0], [0]])) == (0.5,)
+    tie = np.array([[0.9], [0.3], [0.2], [0.1]])
+    assert fit_thresholds(tie, np.array([[1], [1], [1], [1]])) == (0.05,), "given to all documents"
+
+
+@pytest.mark.parametrize("task", ["single_label", "multi_label"])
+@pytest.mark.parametrize("coverage", [0.5, 0.9, 0.97])
+def test_sets_hold_the_right_label_as_often_as_they_promise(task: Task, coverage: float) -> None:
+    shares, size = [], 200
+    for seed in range(60):
+        logits, gold = synthetic(size, task, seed)
+        sets = fit_conformal(probabilities(logits, task), gold, task, coverage)
+        logits, gold = synthetic(size, task, seed + 1000)
+        measured = decision_metrics(gold, logits, task, Decisions(conformal=sets))["abstention"]
+        shares.append(measured["coverage"])
+    error = np.std(shares) / np.sqrt(len(shares))
+    assert np.mean(shares) > coverage - 3 * error, "at least what is promised"
+    assert np.mean(shares) < coverage + 1 / (size + 1) + 3 * error + 1e-3, "and not much more: that would be idle"
+
+
+def test_the_limit_is_the_finite_sample_quantile() -> None:
+    scores = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.6, 0.4], [0.5, 0.5], [0.4, 0.6], [0.3, 0.7], [0.2, 0.8]])
+    gold = np.zeros(8, dtype=int)  # nonconformities 0.1, 0.2 ... 0.8
+    for coverage, expected in ((0.5, 0.5), (0.55, 0.5), (0.56, 0.6), (8 / 9, 0.8), (0.9, 1.0)):
+        sets = fit_conformal(scores, gold, "single_label", coverage)
+        assert sets.limits == (pytest.approx(expected),), coverage
+    nothing_excluded = fit_conformal(scores, gold, "single_label", 0.9)
+    assert plausible_labels(scores, nothing_excluded).all(), "eight documents cannot show ninety per cent"
+
+
+def test_abstention_answers_less_and_better() -> None:
+    logits, gold = synthetic(2000, "single_label", seed=5)
+    decisions = fit_decisions(logits, gold, LABELS, "single_label", DecisionConfig(coverage=0.9))
+    logits, gold = synthetic(2000, "single_label", seed=6)
+    measured = decision_metrics(gold, logits, "single_label", decisions)["abstention"]
+    assert 0.05 < measured["answered"] < 0.95
+    assert measured["accuracy_answered"] > (logits.argmax(axis=1) == gold).mean() + 0.1
+    assert measured["coverage_promised"] == 0.9
+    assert measured["mean_set_size"] > 1
+
+
+def test_what_was_fitted_says_on_what() -> None:
+    logits, gold = synthetic(50, "multi_label", seed=7)
+    gold[:, 2] = False
+    decisions = fit_decisions(logits, gold, LABELS, "multi_label")
+    assert decisions.documents == 50
+    assert decisions.labels_without_support == ("c",)
+    assert decisions.thresholds is not None
+    assert decisions.thresholds[2] == 0.5
+    assert Decisions.model_validate_json(decisions.model_dump_json()) == decisions
+    untouched = fit_decisions(logits, gold, LABELS, "multi_label", DecisionConfig(temperature=False, thresholds="half"))
+    assert (untouched.temperature, untouched.thresholds, untouched.conformal) == (1.0, None, None)
+    single = fit_decisions(*synthetic(50, "single_label", seed=8), LABELS, "single_label")
+    assert (single.thresholds, single.labels_without_support) == (None, ())
+    assert fit_decisions([[1.0]], [2.0], ["size"], "regression") == Decisions()
+
+
+def test_what_cannot_be_fitted_is_refused() -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        fit_decisions([[1.0]], [2.0], ["size"], "regression", DecisionConfig(coverage=0.9))
+    assert str(refused.value) == (
+        "`training.decisions.coverage` must be null for a regression, which has no labels to abstain from, but is 0.9 "
+        "instead."
+    )
+    with pytest.raises(UsageError) as refused:
+        fit_decisions(np.zeros((3, 4)), np.zeros(2), LABELS, "single_label")
+    assert str(refused.value) == (
+        "`logits` and `gold` must be (B, 4) and (B,) with B >= 1, but are (3, 4) and (2,) instead."
+    )
+
+
+# -- nothing but validation documents
+
+
+def blind(fit: Callable[[Arrays, Arrays], Decisions]) -> bool:
+    """Whether what is fitted stays the same, whatever the test documents are."""
+    for task, coverage in itertools.product(("single_label", "multi_label"), (None, 0.8)):
+        fit_here = lambda v, t: fit(v, t, task, DecisionConfig(coverage=coverage))  # noqa: B023, E731
+        validation = synthetic(60, task, seed=9)
+        found = [fit_here(validation, synthetic(60, task, seed)) for seed in (10, 11)]
+        if found[0] != found[1]:
+            return False
+    return True
+
+
+def test_a_leak_of_test_documents_would_be_noticed() -> None:
+    def honest(validation: Arrays, test: Arrays, task: Task, config: DecisionConfig) -> Decisions:
+        return fit_decisions(*validation, LABELS, task, config)
+
+    def leaky(validation: Arrays, test: Arrays, task: Task, config: DecisionConfig) -> Decisions:
+        both = [np.concatenate(pair) for pair in zip(validation, test, strict=True)]
+        return fit_decisions(*both, LABELS, task, config)
+
+    assert blind(honest)
+    assert not blind(leaky)
+
+
+def documents(number: int, seed: int, several: bool = False) -> list[Document]:
+    """Texts whose label is a word in them, wrongly told one time in four."""
+    random = np.random.default_rng(seed)
+    made = []
+    for n in range(number):
+        word = random.integers(2)
+        told = "ab"[word if random.random() < 0.75 else 1 - word]
+        text = f"{['licence', 'patient'][word]} number {random.integers(99)} " * 6
+        made.append(Document(id=f"{seed}-{n}", text=text, **({"labels": (told,)} if several else {"label": told})))
+    return made
+
+
+@pytest.mark.parametrize("task", ["single_label", "multi_label"])
+def test_training_fits_on_validation_documents_alone_and_stores_it(tmp_path: Path, task: Task) -> None:
+    several = task == "multi_label"
+    train, validation = documents(16, 1, several), documents(12, 2, several)
+    config = library.load_config(CONFIG, [f"model.task={task}", "training.decisions.coverage=0.6"])
+    pipe, report = train_with_report(config, tmp_path / "run", train_documents=train, validation_documents=validation)
+    stored = json.loads((tmp_path / "run" / "longdoc.json").read_text())["decisions"]
+    decisions = pipe.settings.decisions
+    assert Decisions.model_validate(stored) == decisions == Pipeline.load(tmp_path / "run").settings.decisions
+    assert decisions.documents == len(validation)
+    assert decisions.temperature != 1.0
+    assert report.validation["decisions"]["temperature"] == decisions.temperature
+
+    raw = Pipeline.load(tmp_path / "run", pipe.prediction)
+    raw.decide_by(Decisions())
+    results = raw.predict(validation)
+    again = fit_on_validation(raw, validation, results, config.training.decisions)
+    assert again == decisions, "the validation documents alone give all of it"
+    raw.decide_by(Decisions())
+    leaked = fit_on_validation(raw, train, raw.predict(train), config.training.decisions)
+    assert leaked != decisions, "other documents would have given something else"
+
+
+def test_every_way_of_predicting_decides_alike(tiny_pipeline: Pipeline) -> None:
+    pipeline = Pipeline(tiny_pipeline.model, tiny_pipeline.settings, tiny_pipeline.tokenizer, tiny_pipeline.prediction)
+    text, fingerprint = "the licence grants a right " * 9, pipeline.fingerprint
+    before = pipeline.predict([text])[0]
+    assert (before.abstained, before.label) == (False, before.labels[0].label)
+    sets = {"coverage": 0.9, "limits": (1.0,), "documents": 5}
+    pipeline.decide_by(Decisions.model_validate({"temperature": 7.0, "conformal": sets}))
+    assert pipeline.fingerprint != fingerprint, "answers of both must not be mixed in one job"
+    predicted, (streamed,), explained = pipeline.predict([text])[0], pipeline.stream([text]), pipeline.explain(text)
+    for result in (predicted, streamed, explained):
+        assert result.logits == before.logits
+        assert [item.score for item in result.labels] == sorted(
+            probabilities(np.array(before.logits), "single_label", 7.0).tolist(), reverse=True
+        )
+        assert (result.abstained, result.label, result.score) == (True, None, None)
+        assert result.to_dict()["label"] is None
+    best = predicted.labels[0]
+    assert pipeline(text) == [{"label": best.label, "score": best.score, "abstained": True}]
+
+
+def test_decisions_that_do_not_fit_the_labels_are_refused(tiny_pipeline: Pipeline) -> None:
+    with pytest.raises(ValueError, match=r"`decisions\.thresholds` must have 3 entries, but has 2 instead\."):
+        tiny_pipeline.decide_by(Decisions(thresholds=(0.1, 0.2)))
+    assert tiny_pipeline.settings.decisions == Decisions()
