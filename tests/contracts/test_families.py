@@ -66,7 +66,7 @@ def test_gradients_equal_those_of_transformers(case: Case, tmp_path: Path) -> No
     expected = {name: tensor.detach() for name, tensor in load_encoder(saved(theirs, tmp_path)).named_parameters()}
     loudest = max(float(tensor.abs().max()) for tensor in expected.values())
     for name, parameter in ours.named_parameters():
-        assert (parameter.grad - expected[name]).abs().max() <= 1e-7 * loudest, name
+        assert (parameter.grad - expected[name]).abs().max() <= 1e-6 * loudest, name
 
 
 def test_saved_again_transformers_opens_the_same_bits(case: Case, tmp_path: Path, tokenizer: DocumentTokenizer) -> None:

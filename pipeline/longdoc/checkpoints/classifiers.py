@@ -8,7 +8,7 @@ from typing import Any
 
 from longdoc.checkpoints import Checkpoint, adopt_head, open_checkpoint, resolve_checkpoint
 from longdoc.checkpoints.heads import ClassifierFormat
-from longdoc.checkpoints.opening import FAMILIES, OWN_MARK
+from longdoc.checkpoints.opening import OWN_MARK, family_of
 from longdoc.checkpoints.reading import choice
 from longdoc.checkpoints.settings import ModelSettings
 from longdoc.checkpoints.weights import read_json
@@ -75,7 +75,7 @@ def holds_classifier(folder: Path) -> bool:
     if not (folder / "config.json").is_file():
         return False
     config = read_json(folder / "config.json")
-    family = FAMILIES.get(str(config.get("model_type")))
+    family = family_of(config)
     architectures = choice(config, "architectures", [])
     return (
         family is not None

@@ -31,6 +31,7 @@ class Family:
         fix_name: old and short spellings of a name -> the full one.
         ignored: beginnings of names that belong to no encoder: other heads, tables that are computed.
         carried: beginnings of names that the encoder does not use but that are kept and saved again.
+        claims: whether a `config.json` that names another `model_type` is of this family nevertheless.
     """
 
     model_type: str
@@ -45,6 +46,7 @@ class Family:
     fix_name: Callable[[str], str] = str
     ignored: tuple[str, ...] = ()
     carried: tuple[str, ...] = ()
+    claims: Callable[[Mapping[str, Any]], bool] | None = None
 
     def describe(self, config: EncoderConfig) -> dict[str, Any]:
         """`config.json` for an encoder of this family.

@@ -18,12 +18,14 @@ from longdoc.checkpoints.electra import ELECTRA
 from longdoc.checkpoints.eurobert import EUROBERT
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.gte import GTE
+from longdoc.checkpoints.jina_v2 import JINA_V2, JINA_V2_CODE
 from longdoc.checkpoints.jina_v3 import JINA_V3
 from longdoc.checkpoints.keymap import KeyMap, assign
 from longdoc.checkpoints.longformer import LONGFORMER
 from longdoc.checkpoints.megatron import MEGATRON_BERT
 from longdoc.checkpoints.modernbert import MODERNBERT
 from longdoc.checkpoints.mpnet import MPNET
+from longdoc.checkpoints.neobert import NEOBERT
 from longdoc.checkpoints.nomic import NOMIC_BERT
 from longdoc.checkpoints.reading import encoder_config
 from longdoc.checkpoints.roberta import CAMEMBERT, ROBERTA, XLM_ROBERTA
@@ -31,12 +33,12 @@ from longdoc.checkpoints.weights import read_json, read_tensors
 from longdoc.errors import CheckpointError
 from longdoc.nn import Encoder, EncoderConfig
 
-__all__ = ["FAMILIES", "OWN", "OWN_ENCODER", "OWN_MARK", "OWN_READOUT", "Checkpoint", "open_checkpoint"]
+__all__ = ["FAMILIES", "OWN", "OWN_ENCODER", "OWN_MARK", "OWN_READOUT", "Checkpoint", "family_of", "open_checkpoint"]
 
 # A new family is one file and one name in this line.
 _FAMILIES = (
     *(BERT, ROBERTA, XLM_ROBERTA, CAMEMBERT, DEBERTA, MODERNBERT, ELECTRA, DISTILBERT, MPNET, MEGATRON_BERT),
-    *(NOMIC_BERT, GTE, JINA_V3, EUROBERT, LONGFORMER),
+    *(NOMIC_BERT, GTE, JINA_V3, EUROBERT, LONGFORMER, JINA_V2, JINA_V2_CODE, NEOBERT),
 )
 
 FAMILIES: dict[str, Family] = {family.model_type: family for family in _FAMILIES}
@@ -72,13 +74,19 @@ class Checkpoint:
     @property
     def family(self) -> Family | None:
         """The family, None for our own kind."""
-        return FAMILIES.get(self.config["model_type"])
+        return family_of(self.config)
 
     @property
     def architectures(self) -> list[str]:
         """transformers' names of the classes that the folder was saved from."""
         named = self.config.get("architectures")
         return [str(name) for name in named] if isinstance(named, list) else []
+
+
+def family_of(config: Mapping[str, Any]) -> Family | None:
+    """The family that a `config.json` belongs to; None = our own kind, or none that we know."""
+    claimed = next((family for family in _FAMILIES if family.claims is not None and family.claims(config)), None)
+    return claimed or FAMILIES.get(str(config.get("model_type")))
 
 
 def open_checkpoint(folder: Path, head: Callable[[Family], KeyMap] | None = None) -> Checkpoint:
@@ -105,12 +113,12 @@ def open_checkpoint(folder: Path, head: Callable[[Family], KeyMap] | None = None
         if not isinstance(described, dict):
             raise CheckpointError(f"`longdoc_encoder` must be in `{folder / 'config.json'}`, but is not.")
         return _load(folder, config, encoder_config(**described), None, None)
-    if model_type not in FAMILIES:
+    family = family_of(config)
+    if family is None:
         raise CheckpointError(
             f"`model_type` in `{folder / 'config.json'}` must be one of {', '.join([*FAMILIES, OWN])}, but is "
             f"{model_type!r} instead. Choose a checkpoint of one of these families."
         )
-    family = FAMILIES[model_type]
     head_keys = head(family) if head is not None else family.classifier.keys if family.classifier is not None else None
     return _load(folder, config, family.config_from_hf(config), family, head_keys)
 

@@ -33,6 +33,8 @@ class EncoderConfig(Config):
     """Width of a head; null = `width` / `heads`."""
     key_value_heads: int | None = Field(default=None, ge=1)
     """Heads of keys and values, shared by neighbouring query heads (grouped queries); null = `heads`."""
+    query_key_norm: bool = False
+    """Whether queries and keys are normed, over all heads together, before they are split into heads."""
     embedding_width: int | None = Field(default=None, ge=1, le=_WIDEST)
     """Width of the word, token type and position tables, projected to `width` (ELECTRA); null = `width`, as it is."""
     feed_forward_width: int = Field(default=3072, ge=1, le=_WIDEST)

@@ -70,6 +70,7 @@ class SelfAttention(nn.Module):
         key_value_heads: heads of keys and values, each shared by H / this many neighbouring query heads (grouped
             queries, Ainslie et al. 2023, arXiv 2305.13245); None = H.
         global_projections: queries, keys and values of their own for global tokens (Longformer).
+        query_norm, key_norm: on all queries, and all keys, of a token, before they are split into heads; None = none.
     """
 
     def __init__(
@@ -81,6 +82,8 @@ class SelfAttention(nn.Module):
         head_width: int | None = None,
         key_value_heads: int | None = None,
         global_projections: bool = False,
+        query_norm: nn.Module | None = None,
+        key_norm: nn.Module | None = None,
     ) -> None:
         super().__init__()
         if head_width is None and width % heads:
@@ -98,6 +101,8 @@ class SelfAttention(nn.Module):
         self.key = nn.Linear(width, shared, bias=bias)
         self.value = nn.Linear(width, shared, bias=bias)
         self.output = nn.Linear(inner, width, bias=bias)
+        self.query_norm = nn.Identity() if query_norm is None else query_norm
+        self.key_norm = nn.Identity() if key_norm is None else key_norm
         self.global_query = nn.Linear(width, inner, bias=bias) if global_projections else None
         self.global_key = nn.Linear(width, shared, bias=bias) if global_projections else None
         self.global_value = nn.Linear(width, shared, bias=bias) if global_projections else None
@@ -138,12 +143,13 @@ class SelfAttention(nn.Module):
         """(N, L, D) -> three of (N, H, L, Dh)."""
         assert key is not None
         assert value is not None
-        q = self._split(query(x), self.heads)
-        return q, self._shared(key(x)), self._shared(value(x))
+        q = self._split(self.query_norm(query(x)), self.heads)
+        return q, self._shared(self.key_norm(key(x))), self._shared(value(x))
 
     def _project_table(self, table: Tensor) -> tuple[Tensor, Tensor]:
         """(R, D) -> two of (H, R, Dh): a table of positions as this layer's queries and keys."""
-        return self._split(self.query(table)[None], self.heads)[0], self._shared(self.key(table)[None])[0]
+        q, k = self.query_norm(self.query(table)), self.key_norm(self.key(table))
+        return self._split(q[None], self.heads)[0], self._shared(k[None])[0]
 
     def _shared(self, x: Tensor) -> Tensor:
         """Keys or values, once for each query head that shares them."""
