@@ -60,11 +60,7 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def test_every_family_that_transformers_has_is_compared() -> None:
-    elsewhere = {
-        "neobert",
-        "jina_bert_v2",
-        "jina_bert_v2_code",
-    }  # transformers runs their own code; ours is compared with the formula
+    elsewhere = {"neobert", "jina_bert_v2", "jina_bert_v2_code"}  # compared with formulas: test_foreign_encoders.py
     assert set(TINY) == set(FAMILIES) - elsewhere
 
 
