@@ -8,13 +8,15 @@ from typing import Any
 
 import torch
 
-from longdoc.checkpoints import load_encoder, resolve_checkpoint
+from longdoc.checkpoints import open_checkpoint, resolve_checkpoint
+from longdoc.checkpoints.classifiers import start_readout
 from longdoc.checkpoints.native import ModelSettings
 from longdoc.config import RunConfig, dump_resolved, load_config
 from longdoc.errors import ConfigurationError, DataError, UsageError
 from longdoc.files import write_text
 from longdoc.model import LongDocModel
 from longdoc.nn import Encoder
+from longdoc.nn.readout import Readout
 from longdoc.pipeline import Pipeline
 from longdoc.readers import load_labelled
 from longdoc.text.tokenizing import DocumentTokenizer
@@ -95,7 +97,10 @@ def train_with_report(
 
 
 def build_pipeline(config: RunConfig, labels: Sequence[str]) -> Pipeline:
-    """The model that a configuration describes, before training: a checkpoint's encoder or one from scratch."""
+    """The model that a configuration describes, before training: a checkpoint's encoder or one from scratch.
+
+    Where the checkpoint is a classifier with these labels, its own head is taken over unless `model.readout` is given.
+    """
     source = resolve_checkpoint(config.model.source, config.model.revision)
     tokenizer = DocumentTokenizer.from_folder(source)
     settings = ModelSettings(
@@ -105,8 +110,10 @@ def build_pipeline(config: RunConfig, labels: Sequence[str]) -> Pipeline:
         readout=config.model.readout,
         source=config.model.source,
     )
+    checkpoint = None
     if config.model.encoder is None:
-        encoder = load_encoder(source)
+        checkpoint = open_checkpoint(source)
+        encoder = checkpoint.encoder
     else:
         chosen = config.model.encoder.model_copy(
             update={"vocab_size": tokenizer.vocab_size, "pad_id": tokenizer.pad_id}
@@ -122,5 +129,10 @@ def build_pipeline(config: RunConfig, labels: Sequence[str]) -> Pipeline:
         )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.training.seed + 1)
-        readout = config.model.readout.build(encoder.config.width, len(settings.labels))
+        if checkpoint is None:
+            readout: Readout = config.model.readout.build(encoder.config.width, len(settings.labels))
+        else:
+            asked = config.model.readout if "readout" in config.model.model_fields_set else None
+            readout, readout_config = start_readout(checkpoint, settings.labels, asked)
+            settings = settings.model_copy(update={"readout": readout_config})
     return Pipeline(LongDocModel(encoder, readout), settings, tokenizer, config.prediction)

@@ -113,7 +113,9 @@ class Pipeline:
         seed: int = 0,
         **settings: Any,
     ) -> Pipeline:
-        """An encoder checkpoint with a new, untrained head: the start of fine-tuning.
+        """An encoder checkpoint with an untrained head: the start of fine-tuning.
+
+        Where the checkpoint is a classifier with these labels, its own head is taken over unless `readout` is given.
 
         Args:
             source: `default` (the embedded all-MiniLM-L6-v2), a folder, or a hub id.
@@ -121,18 +123,21 @@ class Pipeline:
             seed: of the head's random start.
             settings: further fields of `ModelSettings`: `task`, `chunking`, `readout`.
         """
-        from longdoc.checkpoints import load_encoder, resolve_checkpoint
+        from longdoc.checkpoints import open_checkpoint, resolve_checkpoint
+        from longdoc.checkpoints.classifiers import start_readout
 
         if not labels:
             raise UsageError("`labels` must name at least one label, but is empty. Pass labels=['yes', 'no'].")
         folder = resolve_checkpoint(source)
         chosen = ModelSettings(**{"task": "single_label", "labels": tuple(labels), "source": str(source)} | settings)
         tokenizer = DocumentTokenizer.from_folder(folder)
-        encoder = load_encoder(folder)
+        checkpoint = open_checkpoint(folder)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            readout = chosen.readout.build(encoder.config.width, len(chosen.labels))
-        return cls(LongDocModel(encoder, readout), chosen, tokenizer, prediction)
+            asked = chosen.readout if "readout" in settings else None
+            readout, readout_config = start_readout(checkpoint, chosen.labels, asked)
+        chosen = chosen.model_copy(update={"readout": readout_config})
+        return cls(LongDocModel(checkpoint.encoder, readout), chosen, tokenizer, prediction)
 
     def save(self, folder: str | Path, card: str = "") -> None:
         """Write a model folder: whole or not at all."""

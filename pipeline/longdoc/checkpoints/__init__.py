@@ -10,7 +10,7 @@ import torch
 from longdoc.checkpoints.opening import Checkpoint, open_checkpoint
 from longdoc.checkpoints.resolve import resolve_checkpoint
 from longdoc.nn import Encoder
-from longdoc.nn.readout import VectorsReadout
+from longdoc.nn.readout import Readout
 
 __all__ = ["Checkpoint", "adopt_head", "load_encoder", "open_checkpoint", "resolve_checkpoint"]
 
@@ -31,7 +31,7 @@ def load_encoder(folder_or_id: str | Path, revision: str | None = None) -> Encod
     return open_checkpoint(resolve_checkpoint(folder_or_id, revision)).encoder
 
 
-def adopt_head(readout: VectorsReadout, checkpoint: Checkpoint) -> tuple[str, ...]:
+def adopt_head(readout: Readout, checkpoint: Checkpoint) -> tuple[str, ...]:
     """Start a readout from what a checkpoint knows: the tensors of its head whose names and shapes fit.
 
     Returns:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,13 @@ from longdoc.checkpoints.settings import ModelSettings
 from longdoc.checkpoints.weights import read_json
 from longdoc.errors import CheckpointError
 from longdoc.model import LongDocModel
+from longdoc.nn.readout import Readout, ReadoutConfig, VectorsReadoutConfig
 from longdoc.text.chunking import ChunkingConfig
 from longdoc.types import Task
 
-__all__ = ["classifier_format", "holds_classifier", "labels_of", "load_classifier"]
+__all__ = ["classifier_format", "holds_classifier", "labels_of", "load_classifier", "start_readout"]
+
+logger = logging.getLogger(__name__)
 
 _NO_LIMIT = 1 << 31
 
@@ -68,6 +73,42 @@ def load_classifier(
         source=str(folder_or_id),
     )
     return LongDocModel(checkpoint.encoder, readout).eval(), settings
+
+
+def start_readout(
+    checkpoint: Checkpoint, labels: Sequence[str], asked: ReadoutConfig | None = None
+) -> tuple[Readout, ReadoutConfig]:
+    """The readout that training starts from: the checkpoint's own head where it answers with these labels.
+
+    Args:
+        checkpoint: what training starts from.
+        labels: names of the scores, in their order.
+        asked: the readout that is wanted; None = the checkpoint's own where its labels are these, else the default.
+
+    Returns:
+        The readout and its configuration. What the checkpoint cannot fill is newly initialised by torch's generator,
+        and logged.
+    """
+    head = checkpoint.head
+    own = classifier_format(checkpoint)
+    known = labels_of(checkpoint.config) if own is not None else ()
+    fits = set(known) == set(labels)
+    chosen = asked if asked is not None else own.readout(checkpoint.config) if own is not None and fits else None
+    config = VectorsReadoutConfig() if chosen is None else chosen
+    readout = config.build(checkpoint.encoder.config.width, len(labels))
+    format = None if checkpoint.family is None else checkpoint.family.classifier
+    if format is None or format.describe(config, checkpoint.config) is None:
+        return readout, config
+    order = [known.index(label) for label in labels] if fits else []
+    head = {
+        name: tensor[order] if name.startswith("head.output.") else tensor
+        for name, tensor in head.items()
+        if fits or not name.startswith("head.output.")
+    }
+    untrained = adopt_head(readout, replace(checkpoint, head=head))
+    if fits and not untrained:
+        logger.info("the checkpoint's classification head is taken over, since its labels are the same")
+    return readout, config
 
 
 def holds_classifier(folder: Path) -> bool:
