@@ -1,31 +1,35 @@
-"""Explicit changes of an encoder's positions: longer learned tables, another encoding altogether.
+"""Explicit changes of an encoder: longer tables, other rotary frequencies, other positions, other token types.
 
-Both give a new encoder that wants training and leave the old one alone. What they return describes itself: saving and
-loading keep it.
+All give a new encoder, which wants training, and leave the old one alone. What they return describes itself: saving
+and loading keep it, in the layout of its family where that can say the change, else in our own.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
+import torch
 from torch import nn
 
-from longdoc.errors import UsageError
+from longdoc.checkpoints.opening import FAMILIES
+from longdoc.errors import CheckpointError, UsageError
 from longdoc.nn import Encoder
 from longdoc.nn.position import (
     LearnedConfig,
     LearnedPosition,
     PositionConfig,
     PositionEncoding,
+    RotaryConfig,
     StackedConfig,
     StackedPosition,
     interpolate,
     tile,
 )
+from longdoc.nn.position.scaling import ScalingConfig
 
-__all__ = ["Lengthening", "lengthen_positions", "replace_position"]
+__all__ = ["Lengthening", "change_token_types", "lengthen_positions", "replace_position", "replace_scaling"]
 
 Lengthening = Literal["interpolate", "tile"]
 _METHODS: dict[Lengthening, Callable[[LearnedPosition, int], LearnedPosition]] = {
@@ -47,8 +51,7 @@ def lengthen_positions(encoder: Encoder, tokens: int, method: Lengthening = "int
     """
     changed = copy.deepcopy(encoder)
     position, changed.position = _lengthened(encoder.config.position, changed.position, tokens, method)
-    changed.config = encoder.config.model_copy(update={"position": position, "max_len": tokens})
-    return changed
+    return _described(changed, position=position, max_len=tokens)
 
 
 def _lengthened(
@@ -78,7 +81,82 @@ def replace_position(encoder: Encoder, position: PositionConfig) -> Encoder:
     """
     changed = copy.deepcopy(encoder)
     changed.config = encoder.config.model_copy(update={"position": position, "family": None})
+    changed.carried = {}
     weight = encoder.word.weight
     changed.position = position.build(changed.config.geometry).to(weight.device, weight.dtype).train(encoder.training)
-    changed.carried = {}
     return changed
+
+
+def replace_scaling(encoder: Encoder, scaling: ScalingConfig | None, tokens: int | None = None) -> Encoder:
+    """The encoder with its rotary frequencies stretched for longer texts, whatever they were before.
+
+    Args:
+        encoder: one whose positions are rotary, or a stack with a rotary part.
+        scaling: the method with its factor and, where it has one, its target length; None = the plain frequencies.
+        tokens: the longest row that the encoder is meant for afterwards; None = as before.
+
+    Raises:
+        UsageError: nothing is rotary, or the method does not fit the head.
+    """
+    position = _rescaled(encoder.config.position, scaling)
+    changed = copy.deepcopy(encoder)
+    max_len = encoder.config.max_len if tokens is None else tokens
+    changed = _described(changed, position=position, max_len=max_len)
+    encoding = position.build(changed.config.geometry)
+    encoding.load_state_dict(encoder.position.state_dict())  # what else is in a stack keeps its weights
+    weight = encoder.word.weight
+    changed.position = encoding.to(weight.device, weight.dtype).train(encoder.training)
+    return changed
+
+
+def _rescaled(config: PositionConfig, scaling: ScalingConfig | None) -> PositionConfig:
+    if isinstance(config, RotaryConfig):
+        return config.model_copy(update={"scaling": scaling})
+    if isinstance(config, StackedConfig) and any(isinstance(part, RotaryConfig) for part in config.parts):
+        parts = (_rescaled(part, scaling) if isinstance(part, RotaryConfig) else part for part in config.parts)
+        return config.model_copy(update={"parts": tuple(parts)})
+    raise UsageError(
+        f"`position` must be `rotary`, or `stacked` with a rotary part, but is `{config.kind}` instead. Only rotary "
+        "frequencies can be stretched; `lengthen_positions` makes a table longer."
+    )
+
+
+def change_token_types(encoder: Encoder, rows: int) -> Encoder:
+    """The encoder with `rows` token types.
+
+    New types start as type 0, so that nothing changes before training. Without any, type 0, which every token has, is
+    added to the words: what the encoder gives stays the same but for round-off.
+
+    Raises:
+        UsageError: `rows` is negative.
+    """
+    if rows < 0:
+        raise UsageError(f"`rows` must be at least 0, but is {rows} instead.")
+    changed = copy.deepcopy(encoder)
+    old = encoder.token_type
+    word = changed.word.weight
+    with torch.no_grad():
+        first = word.new_zeros(1, word.shape[1]) if old is None else old.weight[:1]
+        kept = first[:0] if old is None else old.weight[:rows]
+        if rows == 0:
+            changed.token_type = None
+            word.add_(first)
+        else:
+            table = nn.Embedding(rows, word.shape[1], device=word.device, dtype=word.dtype)
+            table.weight.copy_(torch.cat([kept, first.expand(rows - len(kept), -1)]))
+            table.weight.requires_grad_(word.requires_grad)
+            changed.token_type = table.train(encoder.training)
+    return _described(changed, token_types=rows)
+
+
+def _described(encoder: Encoder, **changes: Any) -> Encoder:
+    """The encoder under its new configuration, out of its family where the family's files cannot say it."""
+    config = encoder.config.model_copy(update=changes)
+    if config.family in FAMILIES:
+        try:
+            FAMILIES[config.family].describe(config)
+        except CheckpointError:
+            config = config.model_copy(update={"family": None})
+            encoder.carried = {}
+    encoder.config = config
+    return encoder

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from family_kit import difference, ragged, saved, their_answer, their_model
 from longdoc.checkpoints import load_encoder
 from longdoc.checkpoints.native import save_encoder
-from longdoc.checkpoints.surgery import lengthen_positions, replace_position
+from longdoc.checkpoints.surgery import change_token_types, lengthen_positions, replace_position, replace_scaling
 from longdoc.errors import UsageError
 from longdoc.nn.position import AlibiConfig, BucketsPosition, LearnedPosition, SinusoidalConfig
+from longdoc.nn.position.scaling import DynamicScaling, LinearScaling, YarnScaling
 from longdoc.text.tokenizing import DocumentTokenizer
 from nn_kit import some_ids, tiny_encoder
 
@@ -98,3 +100,73 @@ def test_the_new_encoding_has_the_dtype_and_mode_of_the_old_one() -> None:
     assert learned.weight.dtype == torch.bfloat16
     assert longer.position.training
     assert not replace_position(encoder.eval(), SinusoidalConfig()).position.training
+
+
+def test_stretched_frequencies_are_those_of_transformers_and_come_back(tmp_path: Path, tokenizer) -> None:
+    scaling = YarnScaling(factor=4.0, original_max_len=66)
+    encoder = load_encoder(saved(their_model("gte"), tmp_path / "theirs"))
+    longer = replace_scaling(encoder, scaling, tokens=264)
+    assert encoder.config.position.scaling is None
+    save_encoder(tmp_path / "ours", longer, tokenizer)
+    assert load_encoder(tmp_path / "ours").config == longer.config
+    parameters = {"rope_type": "yarn", "rope_theta": 160000.0, "factor": 4.0, "original_max_position_embeddings": 66}
+    theirs = their_model("gte", max_position_embeddings=264, rope_parameters=parameters)
+    ids, valid = ragged((120, 50), pad_id=1)
+    with torch.no_grad():
+        assert difference(longer(ids, valid), their_answer(theirs, ids, valid), valid) <= 1e-5
+        assert difference(encoder(ids, valid), their_answer(theirs, ids, valid), valid) > 1e-3
+    plain = replace_scaling(longer, None, tokens=66)
+    assert plain.config == encoder.config
+    assert torch.equal(plain(ids, valid), encoder(ids, valid))
+
+
+def test_a_target_that_a_family_cannot_say_is_saved_in_our_layout(tmp_path: Path, tokenizer) -> None:
+    encoder = load_encoder(saved(their_model("nomic_bert"), tmp_path / "theirs"))
+    longer = replace_scaling(encoder, DynamicScaling(factor=2.0, original_max_len=66, target_len=200), tokens=200)
+    assert (encoder.config.family, longer.config.family) == ("nomic_bert", None)
+    save_encoder(tmp_path / "ours", longer, tokenizer)
+    again = load_encoder(tmp_path / "ours")
+    ids = torch.tensor([some_ids(20)])
+    assert torch.equal(again(ids), longer(ids))
+    assert not torch.equal(longer(ids), encoder(ids))
+
+
+def test_only_what_is_rotary_is_stretched() -> None:
+    stack = tiny_encoder(position={"kind": "stacked", "parts": [{"kind": "learned"}, {"kind": "rotary"}]}, max_len=32)
+    stretched = replace_scaling(stack, LinearScaling(factor=2.0))
+    assert torch.equal(stretched.position.parts[0].weight, stack.position.parts[0].weight)
+    assert stretched.config.position.parts[1].scaling == LinearScaling(factor=2.0)
+    message = (
+        "`position` must be `rotary`, or `stacked` with a rotary part, but is `alibi` instead. Only rotary frequencies "
+        "can be stretched; `lengthen_positions` makes a table longer."
+    )
+    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+        replace_scaling(tiny_encoder(position={"kind": "alibi"}), None)
+
+
+@pytest.mark.parametrize(("before", "after"), [(2, 5), (2, 1), (2, 0), (0, 3), (1, 1)])
+def test_token_types_come_and_go_without_changing_what_is_said(before: int, after: int) -> None:
+    encoder = tiny_encoder(token_types=before)
+    changed = change_token_types(encoder, after)
+    assert changed.config.token_types == after
+    assert (0 if changed.token_type is None else changed.token_type.num_embeddings) == after
+    assert (0 if encoder.token_type is None else encoder.token_type.num_embeddings) == before
+    ids = torch.tensor([some_ids(9)])
+    with torch.no_grad():
+        assert torch.allclose(changed(ids), encoder(ids), atol=1e-5)
+    if after > before:
+        assert torch.equal(changed.token_type.weight[before:], changed.token_type.weight[:1].expand(after - before, -1))
+
+
+def test_a_bert_with_more_token_types_is_still_a_bert(tmp_path: Path, tokenizer) -> None:
+    from transformers import BertModel
+
+    changed = change_token_types(load_encoder(saved(their_model("bert"), tmp_path / "theirs")), 4)
+    save_encoder(tmp_path / "ours", changed, tokenizer)
+    theirs = BertModel.from_pretrained(tmp_path / "ours").eval()
+    assert theirs.config.type_vocab_size == 4
+    ids, valid = ragged()
+    with torch.no_grad():
+        assert difference(changed(ids, valid), their_answer(theirs, ids, valid), valid) <= 1e-5
+    with pytest.raises(UsageError, match=r"^`rows` must be at least 0, but is -1 instead\.$"):
+        change_token_types(changed, -1)
