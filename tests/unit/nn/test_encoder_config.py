@@ -1,0 +1,70 @@
+"""The configuration of an encoder: choices that cannot be, and choices that say where biases and norms stand."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from pydantic import ValidationError
+
+from longdoc.nn import EncoderConfig
+from nn_kit import some_ids, tiny_encoder
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"width": 10, "heads": 4}, r"`width` must be a multiple of `heads` \(4\), but is 10 instead\."),
+        ({"heads": 4, "key_value_heads": 3}, r"`heads` must be a multiple of `key_value_heads` \(3\), but is 4"),
+        ({"window": ()}, r"`window` must name at least one layer's window, but names none\."),
+        ({"window": (3, -1)}, r"greater than or equal to 0"),
+        ({"global_tokens": -1}, r"greater than or equal to 0"),
+    ],
+)
+def test_what_cannot_be_is_refused(changes: dict, message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        EncoderConfig(**changes)
+
+
+def test_a_head_width_of_its_own_frees_the_width() -> None:
+    config = EncoderConfig(width=10, heads=4, head_width=6)
+    assert (config.geometry.head_width, config.geometry.embedding_width) == (6, 10)
+    assert EncoderConfig(embedding_width=32).geometry.embedding_width == 32
+
+
+def test_biases_are_chosen_place_by_place() -> None:
+    def with_bias(**changes: object) -> set[str]:
+        names = [name for name, _ in tiny_encoder(**changes).named_parameters() if name.endswith("bias")]
+        return {name.split(".", 2)[-1].removesuffix(".bias") for name in names if name.startswith("layers.1.")}
+
+    attention = {f"attention.{part}" for part in ("query", "key", "value", "output")}
+    norms = {"attention_norm", "feed_forward_norm"}
+    everything = attention | norms | {"feed_forward.inner", "feed_forward.gate", "feed_forward.output"}
+    gated = {"feed_forward": "gated"}
+    assert with_bias(**gated) == everything
+    assert with_bias(**gated, bias=False) == set()
+    assert with_bias(**gated, bias=False, norm_bias=True) == norms
+    assert with_bias(**gated, feed_forward_bias=False) == everything - {"feed_forward.inner", "feed_forward.gate"}
+    assert with_bias(**gated, bias=False, feed_forward_output_bias=True) == {"feed_forward.output"}
+    assert with_bias(**gated, attention_bias=False) == everything - attention
+
+
+def test_the_first_norm_may_be_left_out() -> None:
+    encoder = tiny_encoder(norm="pre", first_norm=False)
+    assert isinstance(encoder.layers[0].attention_norm, torch.nn.Identity)
+    assert isinstance(encoder.layers[1].attention_norm, torch.nn.LayerNorm)
+
+
+def test_narrow_embeddings_are_normed_and_then_projected() -> None:
+    encoder = tiny_encoder(embedding_width=6, token_types=2, layers=1)
+    ids = torch.tensor([some_ids(5)])
+    embedded = encoder.word(ids) + encoder.token_type.weight[0] + encoder.position.weight[:5]
+    projected = encoder.embedding_projection(encoder.embedding_norm(embedded))
+    assert projected.shape == (1, 5, 16)
+    plan = encoder.position.plan(torch.arange(5)[None], projected.dtype)
+    assert torch.allclose(encoder.layers[0](projected, None, plan, 0), encoder(ids), atol=1e-6)
+
+
+def test_an_old_configuration_still_means_what_it_meant() -> None:
+    assert EncoderConfig(window=3).window_of(7) == 3
+    assert EncoderConfig(window=(None, 4)).window_of(3) == 4
+    assert EncoderConfig.model_validate_json(EncoderConfig(window=(None, 4)).model_dump_json()).window == (None, 4)
