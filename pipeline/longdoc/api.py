@@ -11,6 +11,7 @@ import torch
 from longdoc.checkpoints import open_checkpoint, resolve_checkpoint
 from longdoc.checkpoints.classifiers import start_readout
 from longdoc.checkpoints.native import ModelSettings
+from longdoc.checkpoints.resolve import pinned_name
 from longdoc.config import RunConfig, dump_resolved, load_config
 from longdoc.errors import ConfigurationError, DataError, UsageError
 from longdoc.files import write_text
@@ -108,7 +109,7 @@ def build_pipeline(config: RunConfig, labels: Sequence[str]) -> Pipeline:
         labels=tuple(labels),
         chunking=config.chunking,
         readout=config.model.readout,
-        source=config.model.source,
+        source=pinned_name(config.model.source, source),
     )
     checkpoint = None
     if config.model.encoder is None:

@@ -125,11 +125,13 @@ class Pipeline:
         """
         from longdoc.checkpoints import open_checkpoint, resolve_checkpoint
         from longdoc.checkpoints.classifiers import start_readout
+        from longdoc.checkpoints.resolve import pinned_name
 
         if not labels:
             raise UsageError("`labels` must name at least one label, but is empty. Pass labels=['yes', 'no'].")
         folder = resolve_checkpoint(source)
-        chosen = ModelSettings(**{"task": "single_label", "labels": tuple(labels), "source": str(source)} | settings)
+        known = {"task": "single_label", "labels": tuple(labels), "source": pinned_name(source, folder)}
+        chosen = ModelSettings(**known | settings)
         tokenizer = DocumentTokenizer.from_folder(folder)
         checkpoint = open_checkpoint(folder)
         with torch.random.fork_rng(devices=[]):

