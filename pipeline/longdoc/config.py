@@ -1,19 +1,17 @@
 """The configuration of a run: one typed tree, YAML in, resolved YAML out.
 
 Each section is defined beside the thing it configures; this file only assembles them, reads them from a file,
-applies `--set dotted.key=value`, and turns what pydantic says into sentences that name the key and the nearest
-right one.
+applies `--set dotted.key=value`, and refuses what cannot be meant.
 """
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 
 from longdoc.errors import ConfigurationError
 from longdoc.jobs.plan import JobConfig
@@ -22,7 +20,7 @@ from longdoc.nn.position import PositionConfig
 from longdoc.nn.readout import ReadoutConfig, VectorsReadoutConfig
 from longdoc.pipeline import PredictionConfig
 from longdoc.readers import ReadConfig
-from longdoc.schema import Config
+from longdoc.schema import Config, explain_faults
 from longdoc.text.chunking import ChunkingConfig
 from longdoc.training.settings import TrainingConfig
 from longdoc.types import Task
@@ -46,6 +44,15 @@ class ModelConfig(Config):
     """`single_label`, `multi_label` or `regression`."""
     labels: tuple[str, ...] | None = None
     """The label names in order; None: those of the training data, sorted."""
+
+    @field_validator("labels")
+    @classmethod
+    def _labels_are_names(cls, labels: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if labels is not None and not labels:
+            raise ValueError("must name at least 1 label or be null, but is empty")
+        if labels is not None and len(set(labels)) < len(labels):
+            raise ValueError(f"must be distinct, but {len(labels) - len(set(labels))} of {len(labels)} come again")
+        return labels
 
 
 class DataConfig(Config):
@@ -94,15 +101,11 @@ def load_config(
             raise ConfigurationError(
                 f"`--set` must be dotted.key=value, but has no {'key' if equals else '='} instead."
             )
-        try:
-            parsed = yaml.safe_load(value)
-        except yaml.YAMLError:
-            raise ConfigurationError(f"`--set {key}=...` must hold a YAML value, but does not. Quote it.") from None
-        _place(tree, key.strip().split("."), parsed)
+        _place(tree, key.strip().split("."), _value(key, value))
     try:
         return RunConfig.model_validate(tree)
     except ValidationError as error:
-        raise ConfigurationError(_explain(error, RunConfig)) from None
+        raise ConfigurationError(explain_faults(error, RunConfig)) from None
 
 
 class _PositionHolder(Config):
@@ -120,11 +123,11 @@ def position_config(kind: str, options: Sequence[str] = ()) -> PositionConfig:
         key, equals, value = option.partition("=")
         if not equals or not key.strip():
             raise ConfigurationError(f"`--set` must be key=value, but has no {'key' if equals else '='} instead.")
-        _place(tree, ["position", *key.strip().split(".")], yaml.safe_load(value))
+        _place(tree, ["position", *key.strip().split(".")], _value(key, value))
     try:
         return _PositionHolder.model_validate(tree).position
     except ValidationError as error:
-        raise ConfigurationError(_explain(error, _PositionHolder)) from None
+        raise ConfigurationError(explain_faults(error, _PositionHolder, "position.")) from None
 
 
 def dump_resolved(config: RunConfig) -> str:
@@ -132,12 +135,53 @@ def dump_resolved(config: RunConfig) -> str:
     return yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
 
 
+class _NoRepetition(yaml.SafeLoader):
+    """YAML of plain values in which a key that comes twice is refused: the first one would be lost without a word."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
+                if key.value in seen:
+                    raise _RepeatedKeyError(problem_mark=key.start_mark)
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+class _RepeatedKeyError(yaml.MarkedYAMLError):
+    """A key stands twice in one mapping."""
+
+
+def _parse(text: str) -> Any:
+    loader = _NoRepetition(text)
+    try:
+        return loader.get_single_data()
+    finally:
+        loader.dispose()
+
+
+def _value(key: str, text: str) -> Any:
+    try:
+        return _parse(text)
+    except (yaml.YAMLError, ValueError):
+        raise ConfigurationError(f"`--set {key}=...` must hold a YAML value, but does not. Quote it.") from None
+
+
 def _read_yaml(path: Path) -> dict[str, Any]:
     try:
-        tree = yaml.safe_load(path.read_text(encoding="utf-8"))
+        tree = _parse(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigurationError(f"`--config` must name a YAML file, but there is no {path}.") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise ConfigurationError(
+            f"`--config` must name a YAML file that can be read, but {path} is none ({type(error).__name__})."
+        ) from None
+    except _RepeatedKeyError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark is not None else 0
+        raise ConfigurationError(
+            f"`--config` must name each key once, but line {line} of {path} repeats one of the same section. Join them."
+        ) from None
+    except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f" near line {mark.line + 1}" if mark is not None else ""
         raise ConfigurationError(f"`--config` must name a YAML file, but {path} is not YAML{where}.") from None
@@ -174,82 +218,3 @@ def _place(tree: dict[str, Any], keys: list[str], value: Any) -> None:
     if keys[-1] == "kind" and tree.get("kind") not in (None, value):
         tree.clear()  # another kind has fields of its own
     tree[keys[-1]] = value
-
-
-def _explain(error: ValidationError, root: type[BaseModel]) -> str:
-    """One sentence a fault: the key, what is wrong with it, and the way out. Values are never shown."""
-    sentences = []
-    for fault in error.errors(include_input=False, include_url=False):
-        path = [str(step) for step in fault["loc"]]
-        key = ".".join(_without_union_tags(path, root))
-        if fault["type"] == "extra_forbidden":
-            known = _fields_at(path[:-1], root)
-            near = difflib.get_close_matches(path[-1], known, n=1, cutoff=0.7)
-            elsewhere = [] if near else _anywhere(path[-1], root)
-            if near:
-                prefix = ".".join(_without_union_tags(path[:-1], root))
-                way_out = f"Did you mean `{prefix + '.' if prefix else ''}{near[0]}`?"
-            elif elsewhere:
-                way_out = f"Did you mean `{elsewhere[0]}`?"
-            else:
-                way_out = f"Known here: {', '.join(known)}." if known else ""
-            sentences.append(f"`{key}` is not a configuration key. {way_out}".strip())
-        else:
-            message = str(fault["msg"]).removeprefix("Value error, ").rstrip(".")
-            sentences.append(f"`{key}`: {message[:1].lower() + message[1:] if message[:1] != '`' else message}.")
-    return "\n".join(sentences)
-
-
-def _models_at(path: Sequence[str], root: type[BaseModel]) -> list[type[BaseModel]]:
-    models: list[type[BaseModel]] = [root]
-    for step in path:
-        following: list[type[BaseModel]] = []
-        for model in models:
-            if step in model.model_fields:
-                following.extend(_models_in(model.model_fields[step].annotation))
-            elif step in _tags(model):
-                following.append(model)
-        models = following
-    return models
-
-
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [model for part in get_args(annotation) for model in _models_in(part)]
-
-
-def _tags(model: type[BaseModel]) -> tuple[str, ...]:
-    """The words by which a tagged union knows this model."""
-    kind = model.model_fields.get("kind")
-    return tuple(str(value) for value in get_args(kind.annotation)) if kind is not None else ()
-
-
-def _without_union_tags(path: Sequence[str], root: type[BaseModel]) -> list[str]:
-    """pydantic puts the chosen kind of a union into the path; people did not write it."""
-    kept: list[str] = []
-    walked: list[str] = []
-    for step in path:
-        models = _models_at(walked, root)
-        is_tag = any(step in _tags(model) for model in models) and not any(step in m.model_fields for m in models)
-        walked.append(step)
-        if not is_tag:
-            kept.append(step)
-    return kept
-
-
-def _fields_at(path: Sequence[str], root: type[BaseModel]) -> list[str]:
-    return sorted({name for model in _models_at(path, root) for name in model.model_fields})
-
-
-def _anywhere(name: str, root: type[BaseModel], prefix: str = "", depth: int = 0) -> list[str]:
-    """Keys of that very name in other sections: `learning_rate` at the top means `training.learning_rate`."""
-    found = []
-    for field, information in root.model_fields.items():
-        here = f"{prefix}{field}"
-        if field == name and depth:
-            found.append(here)
-        if depth < 4:
-            for model in _models_in(information.annotation):
-                found.extend(_anywhere(name, model, here + ".", depth + 1))
-    return list(dict.fromkeys(found))

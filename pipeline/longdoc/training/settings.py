@@ -46,5 +46,5 @@ class TrainingConfig(Config):
     """What is fitted on the validation documents at the end: temperature, thresholds, when to abstain."""
     logging_steps: int = Field(default=10, ge=1)
     """A line in `metrics.jsonl` every so many optimiser steps."""
-    seed: int = 0
+    seed: int = Field(default=0, ge=0, lt=2**31)
     """Of the head's start, dropout and the order of documents."""

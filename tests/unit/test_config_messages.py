@@ -1,0 +1,116 @@
+"""What people read when a configuration is wrong: the key, what it must be, the way out; never the value."""
+
+from pathlib import Path
+
+import pytest
+
+from longdoc.config import load_config, position_config
+from longdoc.errors import ConfigurationError
+
+
+def fault(*overrides: str) -> str:
+    with pytest.raises(ConfigurationError) as caught:
+        load_config(overrides=overrides)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        (
+            "training.freeze=encoder",
+            "`training.freeze` must be a list, but is a string instead. Write training.freeze=[...].",
+        ),
+        (
+            "model.labels=[yes,no]",
+            "`model.labels.0` must be a string, but is true or false (YAML reads yes, no, on and off so) instead. "
+            "Put it in quotes.\n"
+            "`model.labels.1` must be a string, but is true or false (YAML reads yes, no, on and off so) instead. "
+            "Put it in quotes.",
+        ),
+        ("model.labels=[]", "`model.labels`: must name at least 1 label or be null, but is empty."),
+        ("model.labels=[a,a,b]", "`model.labels`: must be distinct, but 1 of 3 come again."),
+        ("training.seed=-1", "`training.seed` must be at least 0, but is less."),
+        ("training.seed=1.5", "`training.seed` must be a whole number, but is a number with a fraction instead."),
+        ("training.learning_rate=.inf", "`training.learning_rate` must be a finite number, but is NaN or infinite."),
+        ("training.weight_decay=.nan", "`training.weight_decay` must be a finite number, but is NaN or infinite."),
+        ("training.learning_rate=fast", "`training.learning_rate` must be a number, but is a string instead."),
+        (
+            "prediction.max_unknown_share=.nan",
+            "`prediction.max_unknown_share` must be a finite number, but is NaN or infinite.",
+        ),
+        ("prediction.max_unknown_share=5", "`prediction.max_unknown_share` must be at most 1, but is more."),
+        ("prediction.max_unknown_share=-1", "`prediction.max_unknown_share` must be at least 0, but is less."),
+        ("model.task=ranking", "`model.task` must be single_label, multi_label or regression, but is not."),
+        ("job.evidence=perhaps", "`job.evidence` must be true or false, but is not."),
+        (
+            "training=3",
+            "`training` must hold keys of its own, but is a whole number instead. Set one of them: training.KEY=VALUE.",
+        ),
+        (
+            "model.encoder.position.kind=spiral",
+            None,
+        ),
+    ],
+)
+def test_the_sentence_names_key_bound_and_way_out(override: str, message: str | None) -> None:
+    said = fault(override)
+    if message is None:
+        assert "must be of a known kind: " in said
+        assert "rotary" in said
+        assert "spiral" not in said
+    else:
+        assert said == message
+
+
+def test_a_field_of_another_kind_is_not_suggested_for_itself() -> None:
+    """`base` exists in some kinds of position encoding, but not in rotary: naming it as its own remedy helps nobody."""
+    with pytest.raises(ConfigurationError) as caught:
+        position_config("rotary", ["base=500"])
+    said = str(caught.value)
+    assert said.startswith("`base` is not a configuration key. Known here: ")
+    assert "theta" in said
+    assert "Did you mean" not in said
+    assert position_config("rotary", ["theta=500"]).theta == 500  # type: ignore[union-attr]
+
+
+def test_a_wrong_value_of_a_position_encoding_is_named_as_it_was_written() -> None:
+    with pytest.raises(ConfigurationError, match=r"^`theta` must be a number, but is a string instead\.$"):
+        position_config("rotary", ["theta=wide"])
+
+
+def test_a_value_that_is_no_yaml_is_refused_wherever_it_is_set() -> None:
+    assert fault("training.seed=[") == "`--set training.seed=...` must hold a YAML value, but does not. Quote it."
+    with pytest.raises(ConfigurationError, match=r"^`--set theta=\.\.\.` must hold a YAML value, but does not\."):
+        position_config("rotary", ["theta=["])
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("training: {seed: 1}\nread: {}\ntraining: {seed: 2}\n", 3),
+        ("training:\n  seed: 1\n  seed: 2\n", 3),
+    ],
+)
+def test_a_key_that_comes_twice_is_refused(text: str, line: int, tmp_path: Path) -> None:
+    path = tmp_path / "run.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigurationError) as caught:
+        load_config(path)
+    assert str(caught.value) == (
+        f"`--config` must name each key once, but line {line} of {path} repeats one of the same section. Join them."
+    )
+
+
+def test_yaml_references_still_work(tmp_path: Path) -> None:
+    path = tmp_path / "run.yaml"
+    path.write_text("data: {train: &files [a.jsonl], validation: *files}\n")
+    assert load_config(path).data.validation == ("a.jsonl",)
+
+
+def test_a_folder_is_no_configuration_file(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        load_config(tmp_path)
+    assert str(caught.value) == (
+        f"`--config` must name a YAML file that can be read, but {tmp_path} is none (IsADirectoryError)."
+    )
