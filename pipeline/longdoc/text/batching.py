@@ -66,10 +66,12 @@ _Pair = tuple[int, Chunk]
 def buckets(size: int) -> list[int]:
     """The lengths of deterministic batches for chunks of up to `size` tokens, longest first.
 
-    Eighths of `size`, and `SMALLEST_BUCKET`: finer steps leave more batches to fill up, coarser ones more padding.
+    Eighths of `size`, below them halves down to `SMALLEST_BUCKET`: finer steps leave more batches to fill up, coarser
+    ones more padding.
     """
     step = max(SMALLEST_BUCKET, -(-size // 8))
-    return sorted({size, *range(step, size, step), min(size, SMALLEST_BUCKET)}, reverse=True)
+    below = [step >> k for k in range(1, step.bit_length()) if step >> k > SMALLEST_BUCKET]
+    return sorted({size, *range(step, size, step), *below, min(size, SMALLEST_BUCKET)}, reverse=True)
 
 
 def plan_batches(pairs: Iterable[_Pair], size: int, settings: BatchingConfig) -> Iterator[PlannedBatch]:

@@ -43,10 +43,11 @@ def lengths(batch: PlannedBatch) -> list[int]:
         (100, [100, 96, 64, 32]),
         (63, [63, 32]),
         (16, [16]),
-        (1024, [1024, 896, 768, 640, 512, 384, 256, 128, 32]),
+        (1024, [1024, 896, 768, 640, 512, 384, 256, 128, 64, 32]),
+        (8192, [8192, 7168, 6144, 5120, 4096, 3072, 2048, 1024, 512, 256, 128, 64, 32]),
     ],
 )
-def test_buckets_are_eighths_and_the_smallest(size: int, expected: list[int]) -> None:
+def test_buckets_are_eighths_and_halves_below_them(size: int, expected: list[int]) -> None:
     assert buckets(size) == expected
 
 
