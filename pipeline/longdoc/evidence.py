@@ -124,7 +124,7 @@ def explain_document(
         (multi label), or the value (regression). The weights of one label add up to its logit within round-off.
     """
     tokenized = tokenizer.tokenize(document)
-    chunks = chunker.chunks(tokenized)
+    chunks = chunker.chunks(tokenized, document)
     names = _labels_to_explain(prediction, settings)
     columns = [settings.labels.index(name) for name in names]
 

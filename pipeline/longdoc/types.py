@@ -198,6 +198,7 @@ class Chunk:
         core: document tokens that this chunk answers for. The cores of all planned chunks partition the document.
         token_ids: int32[n] with special tokens, n <= size.
         lead: number of special tokens before the body: the body is `[lead, lead + len(span))`.
+        axes: int32 (A, n), what the tokens know beside their order (`text/axes.py`); 0 for special tokens.
     """
 
     doc_id: str
@@ -207,6 +208,7 @@ class Chunk:
     core: Span
     token_ids: NDArray[np.int32]
     lead: int
+    axes: NDArray[np.int32] | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.ordinal < self.total:
@@ -412,11 +414,16 @@ class Record:
         document: the document, or the failure in its place.
         place: for people.
         cursor: for machines: `read(..., cursor=cursor)` starts with this very record.
+        gold_fault: what is wrong with a label, number or span beside a text that can be read; the document has none
+            then. Prediction does not need them, training and evaluation refuse the record.
+        ends_early: reading ended with this failure before the end of the source, so nobody knows what documents follow.
     """
 
     document: Document | DocumentFailure
     place: Place
     cursor: int
+    gold_fault: str = ""
+    ends_early: bool = False
 
 
 def spans_from_json(values: Sequence[Mapping[str, Any]]) -> tuple[LabelledSpan, ...]:

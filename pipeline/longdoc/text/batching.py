@@ -181,7 +181,23 @@ def collate(
         ordinals=torch.from_numpy(_filled([chunk.ordinal for chunk in chunks], rows, np.int64)),
         documents=documents,
         chunks=tuple(chunks),
+        positions=_positions(chunks, rows, length),
     )
+
+
+def _positions(chunks: Sequence[Chunk], rows: int, length: int) -> Any:
+    """int64 (1 + axes, rows, length), the reading order first; None where tokens know their order alone."""
+    import torch
+
+    axes = max((0 if chunk.axes is None else len(chunk.axes) for chunk in chunks), default=0)
+    if not axes:
+        return None
+    positions = np.zeros((1 + axes, rows, length), dtype=np.int64)
+    positions[0] = np.arange(length)
+    for row, chunk in enumerate(chunks):
+        if chunk.axes is not None:
+            positions[1:, row, : len(chunk)] = chunk.axes
+    return torch.from_numpy(positions)
 
 
 def _in_row(chunk: Chunk, tokens: Span) -> tuple[int, int]:

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from pydantic import model_validator
 
 from longdoc.errors import DocumentError
+from longdoc.languages import COMMON_LANGUAGES
 from longdoc.schema import Config
+from longdoc.text.axes import Axis, DocumentAxes
 from longdoc.text.planning import KEPT, Keep, chunk_body, count_chunks, plan_chunks, plan_cores, spans, with_cores
 from longdoc.text.tokenizing import DocumentTokenizer, IdSegment
 from longdoc.types import Chunk, Document, DocumentFailure, Span, TokenizedDocument, short_digest
@@ -49,6 +51,11 @@ class ChunkingConfig(Config):
     """Document tokens that neighbouring chunks share."""
     keep: Keep = "all"
     """Which chunks are read: `all`, only the `head`, or `head_tail` (the first and the last)."""
+    axes: tuple[Axis, ...] = ()
+    """What tokens know beside their order, for position encodings that read it: axis 1 of the positions is the first
+    of these. None: what the position encoding asks for."""
+    languages: tuple[str, ...] = COMMON_LANGUAGES
+    """For the axis `language`: number n is the n-th of these, 0 is unknown."""
 
     @model_validator(mode="after")
     def _check(self) -> ChunkingConfig:
@@ -57,7 +64,7 @@ class ChunkingConfig(Config):
 
     def build(self, tokenizer: DocumentTokenizer) -> Chunker:
         """The chunker for this tokenizer. Raises UsageError where its special tokens leave too little room."""
-        return Chunker(self.size, self.overlap, tokenizer.lead, tokenizer.trail, self.keep)
+        return Chunker(self.size, self.overlap, tokenizer.lead, tokenizer.trail, self.keep, self.axes, self.languages)
 
 
 class Chunker:
@@ -68,6 +75,7 @@ class Chunker:
         overlap: document tokens that neighbouring chunks share.
         lead, trail: ids of the special tokens before and after the body.
         keep: which chunks are read.
+        axes, languages: what tokens know beside their order, see `DocumentAxes`.
 
     Attributes:
         body: document tokens of a chunk.
@@ -76,11 +84,21 @@ class Chunker:
         UsageError: the sizes do not fit together.
     """
 
-    def __init__(self, size: int, overlap: int, lead: Sequence[int], trail: Sequence[int], keep: Keep = "all") -> None:
+    def __init__(
+        self,
+        size: int,
+        overlap: int,
+        lead: Sequence[int],
+        trail: Sequence[int],
+        keep: Keep = "all",
+        axes: Sequence[Axis] = (),
+        languages: Sequence[str] = COMMON_LANGUAGES,
+    ) -> None:
         self.body = chunk_body(size, len(lead) + len(trail), overlap)
         self.size, self.overlap, self.keep = size, overlap, keep
-        self._lead = np.array(lead, dtype=np.int32)
-        self._trail = np.array(trail, dtype=np.int32)
+        self.axes, self.languages = tuple(axes), tuple(languages)
+        self._lead = self._specials(lead)
+        self._trail = self._specials(trail)
 
     def count(self, n_tokens: int) -> int:
         """Chunks that a document of so many tokens has, whether they are kept or not."""
@@ -94,9 +112,18 @@ class Chunker:
         """Distinct tokens in the chunks that are read."""
         return sum(core.end - core.start for _, core in self._plan(n_tokens))
 
-    def chunks(self, tokenized: TokenizedDocument) -> list[Chunk]:
-        """The chunks of a document that are read, in text order."""
-        return list(self.stream(tokenized.id, len(tokenized), [tokenized.token_ids]))
+    def chunks(self, tokenized: TokenizedDocument, document: Document | None = None) -> list[Chunk]:
+        """The chunks of a document that are read, in text order. Where there are axes, `document` gives them."""
+        block = tokenized.token_ids
+        if self.axes and document is not None:
+            block = self.with_axes(DocumentAxes(document, self.axes, self.languages), block, tokenized.offsets)
+        return list(self.stream(tokenized.id, len(tokenized), [block]))
+
+    def with_axes(
+        self, axes: DocumentAxes, token_ids: NDArray[np.int32], offsets: NDArray[np.int32]
+    ) -> NDArray[np.int32]:
+        """A block for `stream`: ids and further axes of the same tokens, int32 (1 + axes, n)."""
+        return np.concatenate([token_ids[None], axes.of(offsets)])
 
     def stream(self, doc_id: str, n_tokens: int, blocks: Iterable[NDArray[np.int32]]) -> Iterator[Chunk]:
         """The same from ids that come block by block, holding no more than one block and one chunk.
@@ -104,20 +131,30 @@ class Chunker:
         Args:
             doc_id: id of the document.
             n_tokens: number of all ids.
-            blocks: int32[n] each; read only as far as needed.
+            blocks: int32[n] each, or (1 + axes, n) as `with_axes` makes them; read only as far as needed.
         """
         total = self.kept(n_tokens)
         source = iter(blocks)
-        held, first = np.empty(0, dtype=np.int32), 0  # `held` starts with token number `first`
+        held, first = np.empty((1 + len(self.axes), 0), dtype=np.int32), 0  # begins with token number `first`
         for ordinal, (span, core) in enumerate(self._plan(n_tokens)):
-            while first + len(held) < span.end:
+            while first + held.shape[1] < span.end:
                 if span.start > first:
-                    drop = min(span.start - first, len(held))
-                    held, first = held[drop:], first + drop
-                held = np.concatenate([held, next(source)])
-            body = held[span.start - first : span.end - first]
-            ids = np.concatenate([self._lead, body, self._trail])
-            yield Chunk(doc_id, ordinal, total, span, core, ids, len(self._lead))
+                    drop = min(span.start - first, held.shape[1])
+                    held, first = held[:, drop:], first + drop
+                held = np.concatenate([held, self._rows(next(source))], axis=1)
+            body = held[:, span.start - first : span.end - first]
+            rows = np.concatenate([self._lead, body, self._trail], axis=1)
+            axes = rows[1:] if self.axes else None
+            yield Chunk(doc_id, ordinal, total, span, core, rows[0], self._lead.shape[1], axes)
+
+    def _specials(self, ids: Sequence[int]) -> NDArray[np.int32]:
+        return self._rows(np.array(ids, dtype=np.int32))
+
+    def _rows(self, block: NDArray[np.int32]) -> NDArray[np.int32]:
+        """(1 + axes, n); ids that came alone are at 0 of every further axis."""
+        if block.ndim == 2:
+            return block
+        return np.concatenate([block[None], np.zeros((len(self.axes), len(block)), dtype=np.int32)])
 
     def _plan(self, n_tokens: int) -> Iterator[tuple[Span, Span]]:
         return with_cores(spans(n_tokens, self.body, self.overlap, self.keep))
@@ -154,21 +191,22 @@ def prepare(
 ) -> PreparedDocument:
     """Tokenize and cut one document.
 
-    A text of more than `lazy_above` characters is read twice: once to count its tokens, once to make its chunks while
-    they are iterated. Memory then holds a few pieces of the text and never all of its tokens.
+    A text of more than `lazy_above` characters, or whose tokens have further axes, is read twice: once to count its
+    tokens, once to make its chunks while they are iterated. Memory then holds a few pieces of the text and never all
+    of its tokens.
 
     Raises:
         DocumentError: `empty`, where the text has no tokens, or nothing but white space, marks and invisible characters
             (for which some tokenizers do have tokens); `too_large` and `unreadable` as in
             `DocumentTokenizer.segments`.
     """
-    if len(document.text) <= lazy_above:
+    if len(document.text) <= lazy_above and not chunker.axes:
         return _from_segments(document, list(tokenizer.id_segments(document.text)), chunker)
     n_tokens = unknown = 0
     for segment in tokenizer.id_segments(document.text):
         n_tokens += len(segment.token_ids)
         unknown += segment.unknown_characters
-    blocks = (segment.token_ids for segment in tokenizer.id_segments(document.text))
+    blocks = _blocks(document, tokenizer, chunker)
     return _prepared(document, n_tokens, unknown, chunker, chunker.stream(document.id, n_tokens, blocks))
 
 
@@ -177,6 +215,8 @@ def prepare_many(
 ) -> list[PreparedDocument | DocumentFailure]:
     """As `prepare` for each document, all but long ones side by side on all cores, with failures in their places."""
     together = [place for place, document in enumerate(documents) if len(document.text) <= LAZY_ABOVE]
+    if chunker.axes:
+        together = []  # axes need offsets, which are made text by text
     try:
         found = dict(zip(together, tokenizer.ids_of_many([documents[place].text for place in together]), strict=True))
     except DocumentError:
@@ -191,6 +231,16 @@ def prepare_many(
             return DocumentFailure(document.id, error.reason, error.stage, type(error).__name__, str(error))
 
     return [prepared(place, document) for place, document in enumerate(documents)]
+
+
+def _blocks(document: Document, tokenizer: DocumentTokenizer, chunker: Chunker) -> Iterator[NDArray[np.int32]]:
+    """The document's tokens piece by piece, with their further axes where the chunker wants them."""
+    if not chunker.axes:
+        yield from (segment.token_ids for segment in tokenizer.id_segments(document.text))
+        return
+    axes = DocumentAxes(document, chunker.axes, chunker.languages)
+    for segment in tokenizer.segments(document.text):
+        yield chunker.with_axes(axes, segment.token_ids, segment.offsets)
 
 
 def _has_something_to_read(text: str) -> bool:

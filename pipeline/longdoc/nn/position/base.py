@@ -16,7 +16,7 @@ Shape letters: N rows, L padded length, D width of the model, H heads, Dh width 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -66,6 +66,16 @@ class PositionEncoding(nn.Module):
         """Positions at or past this are refused; None = there is no end."""
         return None
 
+    @property
+    def further_axes(self) -> Mapping[int, str]:
+        """Number of each further axis that is read -> what documents have there, as `text/axes.py` names it."""
+        return {}
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Whose numbers stand on the axis `language`; empty where none is read."""
+        return ()
+
     def embed(self, x: Tensor, positions: Tensor) -> Tensor:
         """Embeddings (N, L, D) with position in them; the same dtype as `x`."""
         return x
@@ -112,6 +122,22 @@ class StackedPosition(PositionEncoding):
     @property
     def max_tokens(self) -> int | None:
         return min((limit for part in self._encodings() if (limit := part.max_tokens) is not None), default=None)
+
+    @property
+    def further_axes(self) -> Mapping[int, str]:
+        names: dict[int, str] = {}
+        for part in self._encodings():
+            for axis, name in part.further_axes.items():
+                if names.setdefault(axis, name) != name:
+                    raise UsageError(
+                        f"Axis {axis} of the positions must mean one thing, but is read as {names[axis]} and as "
+                        f"{name}. Give one of the encodings another `axis`."
+                    )
+        return names
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        return next((part.languages for part in self._encodings() if part.languages), ())
 
     def _encodings(self) -> list[PositionEncoding]:
         return [part for part in self.parts if isinstance(part, PositionEncoding)]

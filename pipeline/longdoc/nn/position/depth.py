@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 import torch
@@ -49,6 +50,10 @@ class DepthPosition(AdditivePosition):
         """(1|N, L) or (A, 1|N, L) -> (1|N, L, D), in the dtype of the table."""
         return F.embedding(axis_or_zeros(positions, self.axis).clamp(0, self.max_depth), self.weight)
 
+    @property
+    def further_axes(self) -> Mapping[int, str]:
+        return {self.axis: "depth"}
+
     def extra_repr(self) -> str:
         return f"width={self.width}, max_depth={self.max_depth}, axis={self.axis}"
 
@@ -62,7 +67,7 @@ class DepthConfig(Config):
     max_depth: int = Field(default=8, ge=1)
     """Deeper tokens count as this deep."""
     axis: int = Field(default=1, ge=1)
-    """The axis of the positions that holds the depth. Plain text has none, and depth 0."""
+    """The axis of the positions that holds the depth: of a document 3 in its sections, 2 outside."""
 
     def build(self, geometry: Geometry) -> StackedPosition:
         """The encoding for an encoder of this geometry."""

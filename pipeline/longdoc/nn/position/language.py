@@ -8,7 +8,7 @@ guessed from the text. Right-to-left scripts need nothing of their own, see `dir
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import torch
@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from longdoc.errors import UsageError
+from longdoc.languages import COMMON_LANGUAGES, language_number
 from longdoc.nn.position.axes import axis_or_zeros
 from longdoc.nn.position.base import AdditivePosition, Geometry, StackedPosition
 from longdoc.nn.position.sinusoidal import SinusoidalConfig
@@ -28,17 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["COMMON_LANGUAGES", "LanguageConfig", "LanguagePosition", "LanguageTable", "Languages", "language_number"]
 
 Languages = Annotated[tuple[str, ...], Field(min_length=1)]
-COMMON_LANGUAGES: Languages = ("ar", "de", "en", "es", "fa", "fr", "he", "it", "pt", "ru", "tr", "zh")
-
-
-def language_number(languages: Sequence[str], code: str | None) -> int:
-    """The number of a language on its axis: 1 for the first of `languages`, 0 for None and for one that is not there.
-
-    `en-GB` and `en_GB` are found as `en` where only that is in the list.
-    """
-    wanted = (code or "").replace("_", "-").lower()
-    known = {each.replace("_", "-").lower(): number for number, each in enumerate(languages, start=1)}
-    return known.get(wanted) or known.get(wanted.split("-")[0], 0)
 
 
 class LanguageTable(nn.Module):
@@ -79,6 +69,14 @@ class LanguagePosition(AdditivePosition):
     def __init__(self, width: int, languages: Sequence[str] = COMMON_LANGUAGES, axis: int = 1) -> None:
         super().__init__(width)
         self.table = LanguageTable(width, languages, axis)
+
+    @property
+    def further_axes(self) -> Mapping[int, str]:
+        return {self.table.axis: "language"}
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        return self.table.languages
 
     def vectors(self, positions: Tensor) -> Tensor:
         return self.table(positions)  # type: ignore[no-any-return]

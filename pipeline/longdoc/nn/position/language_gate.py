@@ -5,7 +5,7 @@ The weights are `1 + gate` with gates of zero at the start, so an unknown langua
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
@@ -53,6 +53,14 @@ class LanguageGatePosition(AdditivePosition):
     @property
     def max_tokens(self) -> int | None:
         return self.shared.max_tokens
+
+    @property
+    def further_axes(self) -> Mapping[int, str]:
+        return {self.gates.axis: "language"}
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        return self.gates.languages
 
     def vectors(self, positions: Tensor) -> Tensor:
         """(1|N, L) or (A, 1|N, L) -> (1|N, L, D), in the precision of the shared encoding."""

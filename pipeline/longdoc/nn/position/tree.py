@@ -9,7 +9,7 @@ an encoding that carries the order, and never replaces it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import torch
@@ -73,6 +73,10 @@ class TreePosition(AdditivePosition):
         return F.pad(vectors, (0, self.width - self._used))
 
     @property
+    def further_axes(self) -> Mapping[int, str]:
+        return dict(zip(self.axes, ("section", "paragraph", "sentence"), strict=False))
+
+    @property
     def _used(self) -> int:
         return len(self.axes) * self.branching * len(self.decay)
 
@@ -87,7 +91,7 @@ class TreeConfig(Config):
     order: PositionConfig = SinusoidalConfig()
     """The encoding that carries the order of the tokens."""
     axes: Axes = (1, 2, 3)
-    """Axes of the positions that hold the steps, root first. Plain text has none, and no step."""
+    """Axes of the positions that hold the steps, root first: of a document its sections, paragraphs and sentences."""
     branching: int | None = Field(default=None, ge=1)
     """Children that can be told apart; null = at most 16, as many as the width has room for twice."""
 
