@@ -151,7 +151,10 @@ def test_records_come_in_order_with_right_places_and_ids(kind: Kind) -> None:
     if kind.sample.many:
         assert [document.text for document in documents_of(records)] == ["a", "b", "c"]
         assert [document.id for document in documents_of(records)] == ["i0", "i1", "i3"]
-        assert [failure.id for failure in failures_of(records)] == [f"{source.name}:{kind.sample.line(2)}"]
+        names = {"i2", f"{source.name}:{kind.sample.line(2)}"}  # its own id, where the format can still tell it
+        assert all(failure.id in names for failure in failures_of(records))
+        assert len(failures_of(records)) == 1
+        assert not any(record.ends_early for record in records)
     else:
         assert [document.id for document in documents_of(records)] == [source.name]
 

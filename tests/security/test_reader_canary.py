@@ -103,6 +103,7 @@ def test_no_token_in_any_failure_error_log_or_repr(
                     said.append(f"{record.document.error} {record.document.detail}")
                 else:
                     assert isinstance(record.document, Document)
+                    failures += bool(record.gold_fault)
         except LongDocError as error:
             refusals += 1
             said.append(everything_about(error))

@@ -85,6 +85,8 @@ def read_documents(inputs: Sequence[str | Path], settings: ReadConfig = _DEFAULT
 def load_labelled(inputs: Sequence[str | Path], settings: ReadConfig = _DEFAULT) -> list[Document]:
     """All documents, for training and evaluation, where a missing one would falsify the result.
 
+    Strict where `read_source` is not: a label, number or span that cannot be used is a failure here.
+
     Raises one `DataError` that counts all failures, documents without a `label`, `labels`, `target` or `spans`
     included, and names the first ten places; `DuplicateIdError` if two documents have one id.
     """
@@ -94,7 +96,10 @@ def load_labelled(inputs: Sequence[str | Path], settings: ReadConfig = _DEFAULT)
     for record in read_documents(inputs, settings):
         document = record.document
         if isinstance(document, DocumentFailure):
-            faults.append(f"{record.place} ({document.reason}: {document.detail})")
+            detail = document.detail.removeprefix(f"{record.place}: ")
+            faults.append(f"{record.place} ({document.reason}: {detail})")
+        elif record.gold_fault:
+            faults.append(f"{record.place} (unreadable: {record.gold_fault})")
         elif all(gold is None for gold in (document.label, document.labels, document.target, document.spans)):
             faults.append(f"{record.place} (it has no label)")
         else:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from longdoc.errors import DataError
-from longdoc.readers.base import ReadConfig, Source, failed
+from longdoc.readers.base import ReadConfig, Source, ended
 from longdoc.readers.opening import FileReader, open_file
 from longdoc.types import Record
 
@@ -50,7 +50,7 @@ def read_ipc_files(
     except DataError:
         raise
     except Exception as error:
-        yield failed(source, row + 1, row, error)
+        yield ended(source, row + 1, row, error)
 
 
 @contextmanager

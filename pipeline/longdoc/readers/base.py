@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from longdoc.errors import DocumentError, FailureReason
 from longdoc.schema import Config
 from longdoc.types import DocumentFailure, Place, Record, short_digest
 
-__all__ = ["FieldMap", "ReadConfig", "Reader", "Source", "failed", "record_limit"]
+__all__ = ["FieldMap", "ReadConfig", "Reader", "Source", "ended", "failed", "record_limit"]
 
 
 class FieldMap(Config):
@@ -43,7 +44,7 @@ class FieldMap(Config):
                 continue
             if column in seen:
                 raise ValueError(
-                    f"`fields.{seen[column]}` and `fields.{meaning}` both name the column `{column}`. "
+                    f"`read.fields.{seen[column]}` and `read.fields.{meaning}` both name the column `{column}`. "
                     f"Set the one that is not meant to null."
                 )
             seen[column] = meaning
@@ -124,8 +125,9 @@ class Reader(Protocol):
 
         A cursor is an integer of any size (more than 64 bits in some formats) that only this reader understands.
 
-        Bad content becomes a failure in its place. Raises `DataError` only for what makes the source as a whole
-        unusable as configured, such as a missing text column.
+        Bad content becomes a failure in its place, under the record's own id where that can be read; where nothing
+        after it can be read it is the last record and `ends_early`. Raises `DataError` only for what makes the source
+        as a whole unusable as configured, such as a missing text column.
         """
         ...
 
@@ -145,17 +147,32 @@ _REASONS: tuple[tuple[type[BaseException], FailureReason], ...] = (
 )
 
 
-def failed(source: Source, line: int, cursor: int, error: Exception, what: str = "cannot be read further") -> Record:
+def failed(
+    source: Source, line: int, cursor: int, error: Exception, identity: str | None = None, what: str = "cannot be read"
+) -> Record:
     """The record that stands where reading failed.
 
-    `line` is the 1-based line or row, 0 where the whole file is one document. Of a foreign `error` only the class
-    name is kept, since its message may hold the text.
+    `line` is the 1-based line or row, 0 where the whole file is one document. `identity` is the record's own id, where
+    it is known; the place, which is the id of all others, stands in the detail then. Of a foreign `error` only the
+    class name is kept, since its message may hold the text.
     """
     place = Place(source.name, line)
+    name = identity or str(place)
     if isinstance(error, DocumentError):
-        failure = DocumentFailure(str(place), error.reason, error.stage, detail=str(error))
+        detail = f"{place}: {error}" if identity else str(error)
+        failure = DocumentFailure(name, error.reason, error.stage, detail=detail)
     else:
         reason: FailureReason = next((reason for kind, reason in _REASONS if isinstance(error, kind)), "unreadable")
-        name = type(error).__name__
-        failure = DocumentFailure(str(place), reason, error=name, detail=f"{place} {what} ({name}).")
+        fault = type(error).__name__
+        failure = DocumentFailure(name, reason, error=fault, detail=f"{place} {what} ({fault}).")
     return Record(failure, place, cursor)
+
+
+def ended(source: Source, line: int, cursor: int, error: Exception) -> Record:
+    """The last record of a source of many documents that cannot be read further: damaged, cut off, taken away.
+
+    A source that was refused before it was opened, since it lies outside the inputs, is one failure and nothing else.
+    """
+    record = failed(source, line, cursor, error, what="cannot be read further")
+    refused = isinstance(error, DocumentError) and error.reason == "path_escape"
+    return dataclasses.replace(record, ends_early=not refused)

@@ -18,7 +18,7 @@ from longdoc.errors import DataError, DocumentError
 from longdoc.readers.base import ReadConfig, Source, failed
 from longdoc.readers.fields import RecordFields
 from longdoc.readers.schema_check import check_columns
-from longdoc.types import Place, Record
+from longdoc.types import Record
 
 __all__ = ["ROWS_AT_ONCE", "TableRecords"]
 
@@ -43,12 +43,12 @@ class TableRecords:
         if not _is_text(text) and not kinds.is_null(text):
             raise DataError(
                 f"The column `{settings.fields.text}` of {source.name} must hold strings, but has the type {text} "
-                f"instead. Name the column that holds the documents in `fields.text`."
+                f"instead. Name the column that holds the documents in `read.fields.text`."
             )
         mapped = {column for _, column in settings.fields if column is not None}
         self.columns = [field.name for field in schema if field.name in mapped or _is_small(field.type)]
         self._source = source
-        self._fields = RecordFields(settings, {"encoding": "utf-8", "encoding_source": "strict"})
+        self._fields = RecordFields(source, settings, {"encoding": "utf-8", "encoding_source": "strict"})
         self._names = _class_names(schema, settings)
 
     def records(self, batch: pa.RecordBatch, first: int) -> Iterator[Record]:
@@ -60,14 +60,11 @@ class TableRecords:
                 yield self._record(rows, index, first + start + index)
 
     def _record(self, columns: list[tuple[str, pa.Array]], index: int, row: int) -> Record:
-        place = Place(self._source.name, row + 1)
         try:
-            values = {name: _value(array[index], name) for name, array in columns}
-            for name, rename in self._names.items():
-                values[name] = rename(values[name])
-            return Record(self._fields.document(values, str(place)), place, row)
+            values = {name: _value(array, index, name, self._names.get(name)) for name, array in columns}
         except Exception as error:
-            return failed(self._source, row + 1, row, error, "cannot be read")
+            return failed(self._source, row + 1, row, error)
+        return self._fields.record(values, row + 1, row)
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -116,15 +113,19 @@ def _plain(array: pa.Array) -> pa.Array:
 _BYTES_OF = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
 
 
-def _value(scalar: pa.Scalar, name: str) -> Any:
-    value = scalar.as_py()
-    if not isinstance(value, bytes):
-        return value
+def _value(array: pa.Array, index: int, name: str, rename: Callable[[Any], Any] | None) -> Any:
+    """The value of one cell; where it cannot be taken, the fault itself, since only the field's users need to know."""
     try:
-        return value.decode("utf-8")
+        value = array[index].as_py()
+        if isinstance(value, bytes):
+            value = value.decode("utf-8")
+        return value if rename is None else rename(value)
+    except DocumentError as error:
+        return error
     except UnicodeDecodeError as error:
-        position = error.start
-    raise DocumentError("decode_error", f"`{name}` is not valid UTF-8 at byte {position}.")
+        return DocumentError("decode_error", f"`{name}` is not valid UTF-8 at byte {error.start}.")
+    except (ValueError, TypeError, ArithmeticError) as error:
+        return DocumentError("unreadable", f"`{name}` cannot be read ({type(error).__name__}).")
 
 
 def _class_names(schema: pa.Schema, settings: ReadConfig) -> dict[str, Callable[[Any], Any]]:

@@ -22,6 +22,7 @@ class Row(NamedTuple):
         after: cursor of the line after it.
         cells: empty if there is a fault.
         fault: why the row cannot be used, or None.
+        is_last: no row after it can be told apart from its text, so the rest of the file is lost.
     """
 
     number: int
@@ -29,6 +30,7 @@ class Row(NamedTuple):
     after: int
     cells: list[str]
     fault: DocumentError | None
+    is_last: bool = False
 
 
 class _RowTooLargeError(Exception):
@@ -121,7 +123,7 @@ def read_rows(lines: Iterator[Line], delimiter: str, limit: int, width: int | No
         except StopIteration:
             return
         except _RowTooLargeError:
-            broken = ("too_large", f"is longer than {limit} characters; raise `max_bytes`, or close a quote")
+            broken = ("too_large", f"is longer than {limit} characters; raise `read.max_bytes`, or close a quote")
         except csv.Error:
             broken = (
                 "unreadable",
@@ -131,10 +133,10 @@ def read_rows(lines: Iterator[Line], delimiter: str, limit: int, width: int | No
         if broken is not None or (fault is not None and not cells):
             first = feed.row[0].number
             resumed = can_resume()
-            reason, what = broken or ("too_large", f"is longer than {limit} bytes; raise `max_bytes`")
+            reason, what = broken or ("too_large", f"is longer than {limit} bytes; raise `read.max_bytes`")
             tail = "" if resumed else " The rows after it cannot be told apart from its text and are not read."
             fault = DocumentError(reason, f"The row that begins on line {first} {what}.{tail}")
-            yield _row(feed, [], fault)
+            yield _row(feed, [], fault, is_last=not resumed)
             if not resumed:
                 return
             rows = csv.reader(feed, delimiter=delimiter, strict=True)
@@ -153,6 +155,6 @@ def read_rows(lines: Iterator[Line], delimiter: str, limit: int, width: int | No
             yield _row(feed, cells or [""], None)
 
 
-def _row(feed: _Feed, cells: list[str], fault: DocumentError | None) -> Row:
+def _row(feed: _Feed, cells: list[str], fault: DocumentError | None, is_last: bool = False) -> Row:
     first, last = feed.row[0], feed.row[-1]
-    return Row(first.number, first.cursor, last.after, cells, fault)
+    return Row(first.number, first.cursor, last.after, cells, fault, is_last)

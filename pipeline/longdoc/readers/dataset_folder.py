@@ -16,7 +16,7 @@ from typing import Any
 
 from longdoc.errors import DataError, DocumentError
 from longdoc.readers.arrow import read_ipc_files
-from longdoc.readers.base import ReadConfig, Source, failed
+from longdoc.readers.base import ReadConfig, Source, ended
 from longdoc.readers.opening import file_digest, open_file
 from longdoc.types import Record
 
@@ -64,7 +64,7 @@ class DatasetReader:
         try:
             paths = _data_files(source)
         except Exception as error:
-            yield failed(source, cursor + 1, cursor, error)
+            yield ended(source, cursor + 1, cursor, error)
             return
         yield from read_ipc_files(paths, source.path, source, settings, cursor)
 
@@ -98,7 +98,7 @@ class HubReader:
         except DataError:
             raise
         except Exception as error:
-            yield failed(source, row + 1, row, error)
+            yield ended(source, row + 1, row, error)
 
     def digest(self, source: Source) -> str:
         return _digest_of([Path(file["filename"]) for file in _split_of(source).cache_files], None)
@@ -109,9 +109,9 @@ def _choose_split(names: list[str], name: str, settings: ReadConfig) -> str:
     if settings.split is None:
         if len(names) == 1:
             return names[0]
-        raise DataError(f"{name} has the splits {listed}. Say in `split` which one is read.")
+        raise DataError(f"{name} has the splits {listed}. Say in `read.split` which one is read.")
     if settings.split not in names:
-        raise DataError(f"`split` must be one of {listed} in {name}, but is `{settings.split}` instead.")
+        raise DataError(f"`read.split` must be one of {listed} in {name}, but is `{settings.split}` instead.")
     return settings.split
 
 

@@ -11,15 +11,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from longdoc.errors import DataError
-from longdoc.readers.base import ReadConfig, Source, failed
+from longdoc.errors import DataError, DocumentError
+from longdoc.readers.base import ReadConfig, Source, ended, failed
 from longdoc.readers.csv_rows import Row, read_rows
 from longdoc.readers.fields import RecordFields
 from longdoc.readers.lines import LineFile, line_at
 from longdoc.readers.opening import FileReader
 from longdoc.readers.schema_check import check_columns
 from longdoc.readers.strict_json import parse_json
-from longdoc.types import Document, Place, Record
+from longdoc.types import Record
 
 __all__ = ["CsvReader"]
 
@@ -46,20 +46,19 @@ class CsvReader(FileReader):
                 if header is None:
                     return
                 names = _header_names(header, source, settings)
-                fields = RecordFields(settings, file.encoding.facts)
+                fields = RecordFields(source, settings, file.encoding.facts)
                 here = max(cursor, header.after)
                 for row in read_rows(file.lines(here), delimiter, file.limit, width=len(names)):
                     here = row.after
-                    try:
-                        document = _document(row, names, fields, settings, source)
-                    except Exception as error:
-                        yield failed(source, row.number, row.cursor, error)
+                    if row.fault is None:
+                        yield fields.record(_values(row, names, settings), row.number, row.cursor)
                     else:
-                        yield Record(document, Place(source.name, row.number), row.cursor)
+                        stop = ended if row.is_last else failed
+                        yield stop(source, row.number, row.cursor, row.fault)
         except DataError:
             raise
         except Exception as error:
-            yield failed(source, line_at(here), here, error)
+            yield ended(source, line_at(here), here, error)
 
 
 def _header_names(header: Row, source: Source, settings: ReadConfig) -> list[str]:
@@ -70,17 +69,25 @@ def _header_names(header: Row, source: Source, settings: ReadConfig) -> list[str
     return names
 
 
-def _document(row: Row, names: list[str], fields: RecordFields, settings: ReadConfig, source: Source) -> Document:
-    if row.fault is not None:
-        raise row.fault
+def _values(row: Row, names: list[str], settings: ReadConfig) -> dict[str, Any]:
     values: dict[str, Any] = dict(zip(names, row.cells, strict=True))
     mapped = settings.fields
     for name in (mapped.labels, mapped.spans):
-        if name in values:
-            values[name] = parse_json(values[name]) if values[name].strip() else None
+        if name is not None and name in values:
+            values[name] = _parsed(values[name], name)
     if mapped.target in values:
         values[mapped.target] = _number(values[mapped.target])
-    return fields.document(values, f"{source.name}:{row.number}")
+    return values
+
+
+def _parsed(cell: str, name: str) -> Any:
+    """The JSON of a cell; the fault itself where it is none, since only those who need the field need to know."""
+    if not cell.strip():
+        return None
+    try:
+        return parse_json(cell, f"`{name}`")
+    except DocumentError as error:
+        return error
 
 
 def _number(cell: str) -> Any:

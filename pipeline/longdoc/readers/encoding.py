@@ -27,7 +27,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_WAY_OUT = "Set `encoding`, for example to `cp1252`, if you know it."
+_WAY_OUT = "Set `read.encoding`, for example to `cp1252`, if you know it."
 
 
 @dataclass(frozen=True, slots=True)

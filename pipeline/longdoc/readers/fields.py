@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from longdoc.errors import DocumentError
 from longdoc.readers import gold
-from longdoc.readers.base import ReadConfig
+from longdoc.readers.base import ReadConfig, Source, failed
 from longdoc.readers.encoding import repair_surrogates
 from longdoc.readers.meta import carry
-from longdoc.types import Document
+from longdoc.types import Document, Place, Record
 
 __all__ = ["RecordFields", "too_large"]
 
+T = TypeVar("T")
+
 
 class RecordFields:
-    """Turns records of one source into documents.
+    """Turns the fields of one source's records into documents.
+
+    A field whose value could not even be taken from the file may hold the `DocumentError` that says why.
 
     Args:
+        source: where the records are.
         settings: which column holds what, and how large a text may be.
         facts: what the `meta` of every document of the source says, such as its encoding.
     """
 
-    def __init__(self, settings: ReadConfig, facts: Mapping[str, Any]) -> None:
+    def __init__(self, source: Source, settings: ReadConfig, facts: Mapping[str, Any]) -> None:
         columns = settings.fields
+        self._source = source
         self._id = columns.id
         self._text = columns.text
         self._label = columns.label
@@ -36,8 +42,21 @@ class RecordFields:
         self._limit = settings.max_bytes
         self._facts = dict(facts)
 
-    def document(self, values: Mapping[str, Any], place: str) -> Document:
-        """The document of one record; `place` names it if it has no id. Raises `DocumentError`."""
+    def record(self, values: Mapping[str, Any], line: int, cursor: int) -> Record:
+        """The record on line or row `line` (from 1): a document, or a failure under the record's own id.
+
+        A label, labels, number or spans that cannot be used are left out, and `gold_fault` says why.
+        """
+        identity = None
+        try:
+            identity = gold.identifier(_usable(values.get(self._id)), f"{self._id}") if self._id is not None else None
+            place = Place(self._source.name, line)
+            document, fault = self._document(values, identity or str(place))
+        except Exception as error:
+            return failed(self._source, line, cursor, error, identity)
+        return Record(document, place, cursor, fault)
+
+    def _document(self, values: Mapping[str, Any], identity: str) -> tuple[Document, str]:
         text, repaired = self._text_of(values)
         given: dict[str | None, Any] = {
             name: value for name, value in values.items() if value is not None and name in self._mapped
@@ -47,22 +66,37 @@ class RecordFields:
         if repaired:
             meta["repaired_surrogates"] = repaired
         language = given.get(self._language)
-        return Document(
-            id=gold.identifier(given.get(self._id), f"{self._id}") or place,
+        faults: list[str] = []
+
+        def right(read: Callable[..., T | None], column: str | None, *more: int) -> T | None:
+            value = given.get(column)
+            if value is None:
+                return None
+            try:
+                return read(_usable(value), f"{column}", *more)
+            except DocumentError as error:
+                faults.append(str(error))
+                return None
+
+        document = Document(
+            id=identity,
             text=text,
-            label=gold.string(given.get(self._label), f"{self._label}"),
-            labels=gold.strings(given.get(self._labels), f"{self._labels}"),
-            target=gold.number(given.get(self._target), f"{self._target}"),
-            spans=gold.spans(given.get(self._spans), f"{self._spans}", len(text)),
+            label=right(gold.string, self._label),
+            labels=right(gold.strings, self._labels),
+            target=right(gold.number, self._target),
+            spans=right(gold.spans, self._spans, len(text)),
             language=gold.string(language, f"{self._language}") if isinstance(language, str) else None,
             meta=meta,
         )
+        return document, " ".join(faults)
 
     def _text_of(self, values: Mapping[str, Any]) -> tuple[str, int]:
         name = self._text
         if name not in values:
-            raise DocumentError("unreadable", f"The record has no field `{name}`. Name the right one in `fields.text`.")
-        text = values[name]
+            raise DocumentError(
+                "unreadable", f"The record has no field `{name}`. Name the right one in `read.fields.text`."
+            )
+        text = _usable(values[name])
         if not isinstance(text, str):
             raise DocumentError("unreadable", f"`{name}` must be a string, but is {gold.kind_of(text)} instead.")
         if 4 * len(text) > self._limit and len(text.encode("utf-8", "surrogatepass")) > self._limit:
@@ -70,6 +104,12 @@ class RecordFields:
         return repair_surrogates(text)
 
 
+def _usable(value: Any) -> Any:
+    if isinstance(value, DocumentError):
+        raise value
+    return value
+
+
 def too_large(limit: int) -> DocumentError:
     """The failure of a text of more than `limit` bytes."""
-    return DocumentError("too_large", f"The text has more than {limit} bytes. Raise `max_bytes` to read it.")
+    return DocumentError("too_large", f"The text has more than {limit} bytes. Raise `read.max_bytes` to read it.")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from longdoc.errors import DocumentError
-from longdoc.readers.base import ReadConfig, Source, failed
+from longdoc.readers.base import ReadConfig, Source, ended, failed
 from longdoc.readers.fields import RecordFields
 from longdoc.readers.lines import Line, LineFile, line_at
 from longdoc.readers.opening import FileReader
 from longdoc.readers.strict_json import parse_json
-from longdoc.types import Document, Place, Record
+from longdoc.types import Record
 
 __all__ = ["JsonLinesReader"]
 
@@ -25,25 +26,25 @@ class JsonLinesReader(FileReader):
         here = cursor
         try:
             file = LineFile.probe(source, settings, guess=False)
-            fields = RecordFields(settings, file.encoding.facts)
+            fields = RecordFields(source, settings, file.encoding.facts)
             for line in file.lines(cursor):
                 here = line.after
                 if line.fault is None and (not line.text or line.text.isspace()):
                     continue
                 try:
-                    document = _document(line, fields, source)
+                    values = _values(line)
                 except Exception as error:
                     yield failed(source, line.number, line.cursor, error)
                 else:
-                    yield Record(document, Place(source.name, line.number), line.cursor)
+                    yield fields.record(values, line.number, line.cursor)
         except Exception as error:
-            yield failed(source, line_at(here), here, error)
+            yield ended(source, line_at(here), here, error)
 
 
-def _document(line: Line, fields: RecordFields, source: Source) -> Document:
+def _values(line: Line) -> dict[str, Any]:
     if line.fault is not None:
         raise line.fault
     values = parse_json(line.text)
     if not isinstance(values, dict):
         raise DocumentError("unreadable", "The line must hold an object, but holds another value instead.")
-    return fields.document(values, f"{source.name}:{line.number}")
+    return values

@@ -195,12 +195,12 @@ def _skip_line(stream: BufferedReader, limit: int) -> int:
 
 
 def _too_large(number: int, limit: int) -> DocumentError:
-    return DocumentError("too_large", f"Line {number} is longer than {limit} bytes. Raise `max_bytes` to read it.")
+    return DocumentError("too_large", f"Line {number} is longer than {limit} bytes. Raise `read.max_bytes` to read it.")
 
 
 def _undecodable(number: int, position: int, encoding: str) -> DocumentError:
     return DocumentError(
         "decode_error",
         f"Line {number} does not fit the encoding {encoding} at position {position}. "
-        f"Set `encoding`, for example to `cp1252`, if you know it.",
+        f"Set `read.encoding`, for example to `cp1252`, if you know it.",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from longdoc.errors import DataError
-from longdoc.readers.base import ReadConfig, Source, failed
+from longdoc.readers.base import ReadConfig, Source, ended
 from longdoc.readers.opening import FileReader, open_file
 from longdoc.types import Record
 
@@ -43,4 +43,4 @@ class ParquetReader(FileReader):
         except DataError:
             raise
         except Exception as error:
-            yield failed(source, row + 1, row, error)
+            yield ended(source, row + 1, row, error)

@@ -36,13 +36,13 @@ def check_columns(names: Sequence[str], source: Source, settings: ReadConfig, fr
     if shown and shown[0] == "number 1":
         found = (
             f"Its first line has {len(names)} cells that do not look like names of columns: is there a header line, "
-            f"and is `delimiter` right?"
+            f"and is `read.delimiter` right?"
         )
     else:
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         found = f"Columns found: {', '.join(shown[:_MOST_NAMES])}{more}."
     raise DataError(
-        f"{source.name} has no column `{text}`. {found} Name the column that holds the documents in `fields.text`."
+        f"{source.name} has no column `{text}`. {found} Name the column that holds the documents in `read.fields.text`."
     )
 
 

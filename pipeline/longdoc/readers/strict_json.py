@@ -24,8 +24,10 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique)
 
 
-def parse_json(text: str) -> Any:
-    """The value that `text` holds. NaN and Infinity, which Python's writer emits, are let through as floats.
+def parse_json(text: str, what: str = "The record") -> Any:
+    """The value that `text` holds; messages call it `what`.
+
+    NaN and Infinity, which Python's writer emits, are let through as floats.
 
     Raises `DocumentError("unreadable")` for broken JSON, a repeated key (which of the two counts would be a guess),
     numbers of thousands of digits and nesting deeper than the interpreter can follow.
@@ -40,4 +42,4 @@ def parse_json(text: str) -> Any:
         fault = "is nested too deeply"
     except ValueError:
         fault = "holds an integer with too many digits"
-    raise DocumentError("unreadable", f"The record {fault}.")
+    raise DocumentError("unreadable", f"{what} {fault}.")

@@ -26,7 +26,7 @@ class TextReader(FileReader):
         try:
             yield Record(self._document(source, settings), Place(source.name), 0)
         except Exception as error:
-            yield failed(source, 0, 0, error, "cannot be read")
+            yield failed(source, 0, 0, error)
 
     def _document(self, source: Source, settings: ReadConfig) -> Document:
         limit = settings.max_bytes

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from longdoc.errors import DataError
-from longdoc.types import LabelledSpan
+from longdoc.types import DocumentFailure, LabelledSpan
 from reader_kit import documents_of, failed_lines, failures_of, records_of
 
 
@@ -53,7 +53,8 @@ def test_texts_of_every_string_type(tmp_path: Path, container: Any, kind: pa.Dat
     records = records_of(container(pa.table({"id": list("abcdef"), "text": column}), tmp_path))
     assert [document.text for document in documents_of(records)] == ["same", "same", "für 😀", "", "last"]
     assert failed_lines(records) == [5]
-    assert failures_of(records)[0].detail == "`text` must be a string, but is null instead."
+    assert failures_of(records)[0].id == "e"
+    assert failures_of(records)[0].detail == f"{records[4].place}: `text` must be a string, but is null instead."
 
 
 def test_a_text_that_is_no_utf8_is_one_failure(tmp_path: Path, container: Any) -> None:
@@ -124,15 +125,13 @@ def test_class_labels_become_their_names(tmp_path: Path, container: Any) -> None
     assert [document.meta["other"] for document in documents] == [1, 0, 1]
 
 
-def test_a_class_number_without_a_name_is_a_failure(tmp_path: Path, container: Any) -> None:
+def test_a_class_number_without_a_name_leaves_the_text_without_a_label(tmp_path: Path, container: Any) -> None:
     from datasets import ClassLabel, Features, Value
 
     schema = Features({"text": Value("string"), "label": ClassLabel(names=["neg", "pos"])}).arrow_schema
     records = records_of(container(pa.table({"text": ["a", "b"], "label": [2, 1]}, schema=schema), tmp_path))
-    assert [failure.detail for failure in failures_of(records)] == [
-        "`label` must be a class number below 2, but is not."
-    ]
-    assert [document.label for document in documents_of(records)] == ["pos"]
+    assert [record.gold_fault for record in records] == ["`label` must be a class number below 2, but is not.", ""]
+    assert [document.label for document in documents_of(records)] == [None, "pos"]
 
 
 @pytest.mark.parametrize(
@@ -150,12 +149,12 @@ def test_odd_metadata_are_ignored(tmp_path: Path, container: Any, metadata: byte
         (
             pa.table({"doc": ["a"], "body (raw)": ["x"]}),
             "in.{} has no column `text`. Columns found: `doc`, `body (raw)`. "
-            "Name the column that holds the documents in `fields.text`.",
+            "Name the column that holds the documents in `read.fields.text`.",
         ),
         (
             pa.table({"text": [1]}),
             "The column `text` of in.{} must hold strings, but has the type int64 instead. "
-            "Name the column that holds the documents in `fields.text`.",
+            "Name the column that holds the documents in `read.fields.text`.",
         ),
         (
             pa.table([pa.array(["a"]), pa.array(["b"])], names=["text", "text"]),
@@ -183,3 +182,16 @@ def test_a_cut_file_ends_in_one_failure(tmp_path: Path, container: Any, keep: fl
     assert [document.id for document in documents_of(before)] == [f"i{n}" for n in range(len(before))]
     (failure,) = failures_of([last])
     assert (failure.id, failure.reason) == (f"{path.name}:{len(before) + 1}", "unreadable")
+
+
+def test_only_the_text_and_the_id_of_a_row_must_be_readable(tmp_path: Path, container: Any) -> None:
+    bad = pa.array([b"\xff", b"a"], pa.binary()).view(pa.string())
+    table = pa.table({"id": ["P1", "P2"], "text": ["x", "y"], "label": bad, "note": bad})
+    records = records_of(container(table, tmp_path))
+    assert [(document.id, document.label) for document in documents_of(records)] == [("P1", None), ("P2", "a")]
+    assert [record.gold_fault for record in records] == ["`label` is not valid UTF-8 at byte 0.", ""]
+    assert [document.meta.get("note") for document in documents_of(records)] == [None, "a"]
+    (failure, _) = (record.document for record in records_of(container(table.set_column(1, "text", bad), tmp_path)))
+    assert isinstance(failure, DocumentFailure)
+    assert (failure.id, failure.reason) == ("P1", "decode_error")
+    assert failure.detail == f"{records[0].place}: `text` is not valid UTF-8 at byte 0."

@@ -52,10 +52,10 @@ def test_a_folder_of_splits_needs_one_of_them(tmp_path: Path) -> None:
     assert [document.text for document in documents_of(list(read_source(source)))] == ["b", "c"]
     with pytest.raises(DataError) as refused:
         find_sources([tmp_path / "both"])
-    assert str(refused.value) == "both has the splits `train`, `test`. Say in `split` which one is read."
+    assert str(refused.value) == "both has the splits `train`, `test`. Say in `read.split` which one is read."
     with pytest.raises(DataError) as refused:
         find_sources([tmp_path / "both"], settings_of(split="valid"))
-    assert str(refused.value) == "`split` must be one of `train`, `test` in both, but is `valid` instead."
+    assert str(refused.value) == "`read.split` must be one of `train`, `test` in both, but is `valid` instead."
 
 
 def test_the_only_split_needs_no_name(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ class TestHub:
     def test_several_splits_need_a_name(self) -> None:
         with pytest.raises(DataError) as refused:
             find_sources(["org/notes"])
-        assert str(refused.value) == "org/notes has the splits `train`, `test`. Say in `split` which one is read."
+        assert str(refused.value) == "org/notes has the splits `train`, `test`. Say in `read.split` which one is read."
 
     def test_a_missing_text_column_is_refused(self) -> None:
         settings = settings_of(split="test", fields={"text": "body"})
@@ -155,7 +155,7 @@ class TestHub:
             list(read_source(source, settings))
         assert str(refused.value) == (
             "org/notes/test has no column `body`. Columns found: `id`, `text`, `label`. "
-            "Name the column that holds the documents in `fields.text`."
+            "Name the column that holds the documents in `read.fields.text`."
         )
 
     def test_a_path_of_that_name_comes_first(self, tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_every_field_finds_its_place(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("header", "cell", "detail"),
     [
-        ("labels", "b;a", "The record is not valid JSON at character 0."),
+        ("labels", "b;a", "`labels` is not valid JSON at character 0."),
         ("labels", '"{""a"": 1}"', "`labels` must be a list of strings, but is an object instead."),
         ("target", "three", "`target` must be a number, but is a string instead."),
         ("target", "1_0", "`target` must be a number, but is a string instead."),
@@ -79,10 +79,13 @@ def test_every_field_finds_its_place(tmp_path: Path) -> None:
         ("spans", '"[{""start"": 2}]"', "`spans[0].end` must be an integer, but is null instead."),
     ],
 )
-def test_a_bad_cell_is_a_failure_in_its_place(tmp_path: Path, header: str, cell: str, detail: str) -> None:
+def test_a_bad_cell_beside_the_text_leaves_the_text_without_it(
+    tmp_path: Path, header: str, cell: str, detail: str
+) -> None:
     records = records_of(write(tmp_path / "in.csv", f"text,{header}\nbefore,\nx,{cell}\nafter,\n"))
-    assert [document.text for document in documents_of(records)] == ["before", "after"]
-    assert [(failure.id, failure.detail) for failure in failures_of(records)] == [("in.csv:3", detail)]
+    assert [document.text for document in documents_of(records)] == ["before", "x", "after"]
+    assert [getattr(document, header) for document in documents_of(records)] == [None] * 3
+    assert [record.gold_fault for record in records] == ["", detail, ""]
 
 
 def test_the_given_delimiter_and_the_name_of_the_file_come_before_finding_out(tmp_path: Path) -> None:
@@ -113,13 +116,13 @@ def test_no_rows_are_no_records(tmp_path: Path, content: str) -> None:
         (
             "doc,body,Label Name\n1,a,b\n",
             "in.csv has no column `text`. Columns found: `doc`, `body`, `Label Name`. "
-            "Name the column that holds the documents in `fields.text`.",
+            "Name the column that holds the documents in `read.fields.text`.",
         ),
         (
             "1,The patient Ada Poe was seen today,A\n",
             "in.csv has no column `text`. Its first line has 3 cells that do not look like names of columns: "
-            "is there a header line, and is `delimiter` right? "
-            "Name the column that holds the documents in `fields.text`.",
+            "is there a header line, and is `read.delimiter` right? "
+            "Name the column that holds the documents in `read.fields.text`.",
         ),
         (
             "7,Ada Poe,Ada Poe\n",
@@ -252,3 +255,20 @@ def test_a_legacy_encoding_is_guessed_from_enough_text(tmp_path: Path) -> None:
     documents = documents_of(records_of(path))
     assert {document.text for document in documents} == {rows[1][1]}
     assert documents[0].meta["encoding_source"] == "guessed"
+
+
+def test_only_a_row_of_the_right_width_has_an_id_of_its_own(tmp_path: Path) -> None:
+    path = write(tmp_path / "in.csv", "id,text\nP1,x\nP2\nP3,y,z\nP4,w\n")
+    records = records_of(path)
+    assert [document.id for document in documents_of(records)] == ["P1", "P4"]
+    assert [failure.id for failure in failures_of(records)] == ["in.csv:3", "in.csv:4"]
+    too_long = records_of(write(tmp_path / "long.csv", f"id,text\nP1,{'x' * 101}\n"), max_bytes=100)
+    assert [failure.id for failure in failures_of(too_long)] == ["P1"]
+
+
+def test_a_quote_that_swallows_the_rest_ends_the_file_early(tmp_path: Path) -> None:
+    lost = records_of(write(tmp_path / "lost.csv", 'id,text\n1,a\n2,"b\nc\nd\n'))
+    assert [record.ends_early for record in lost] == [False, True]
+    kept = records_of(write(tmp_path / "kept.csv", 'id,text\n1,a\n2,"b\n3,c\n'))
+    assert not any(record.ends_early for record in kept)
+    assert [document.id for document in documents_of(kept)] == ["1", "3"]

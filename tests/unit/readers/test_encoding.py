@@ -73,7 +73,7 @@ def test_utf16_without_a_mark_is_recognised(text: str, name: str) -> None:
 
 def test_cut_utf16_without_a_mark_is_refused_not_read_with_nuls() -> None:
     with pytest.raises(
-        DocumentError, match=r"^Byte 166 does not fit utf-16-le \(guessed\)\. Set `encoding`"
+        DocumentError, match=r"^Byte 166 does not fit utf-16-le \(guessed\)\. Set `read.encoding`"
     ) as refused:
         decode_document(("The patient came " * 5).encode("utf-16-le")[:167], None)
     assert refused.value.reason == "decode_error"
@@ -111,7 +111,7 @@ def test_a_given_encoding_that_does_not_fit_is_refused_with_the_byte() -> None:
     with pytest.raises(DocumentError) as refused:
         decode_document("ab日本".encode("cp932")[:-1], "cp932")
     assert str(refused.value) == (
-        "Byte 4 does not fit cp932 (given). Set `encoding`, for example to `cp1252`, if you know it."
+        "Byte 4 does not fit cp932 (given). Set `read.encoding`, for example to `cp1252`, if you know it."
     )
     assert refused.value.__cause__ is None
 

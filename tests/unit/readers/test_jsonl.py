@@ -13,7 +13,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longdoc.types import LabelledSpan
+from longdoc.types import Document, LabelledSpan
 from reader_kit import QUICK, documents_of, failed_lines, failures_of, records_of, write
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
@@ -73,16 +73,12 @@ def test_fields_that_are_mapped_to_nothing_are_never_looked_at(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("value", "detail"),
     [
-        ({"id": "a"}, "The record has no field `text`. Name the right one in `fields.text`."),
+        ({"name": "a"}, "The record has no field `text`. Name the right one in `read.fields.text`."),
         ({"text": None}, "`text` must be a string, but is null instead."),
         ({"text": 12.5}, "`text` must be a string, but is a number instead."),
         ({"text": ["x"]}, "`text` must be a string, but is a list instead."),
         ({"text": {"x": 1}}, "`text` must be a string, but is an object instead."),
         ({"text": "x", "id": ["y"]}, "`id` must be a string or an integer, but is a list instead."),
-        (
-            {"text": "x", "spans": [{"start": 0, "end": 2, "label": "y"}]},
-            "`spans[0]` must satisfy 0 <= start < end <= 1, but is (0, 2) instead.",
-        ),
         ("x", "The line must hold an object, but holds another value instead."),
     ],
 )
@@ -103,7 +99,7 @@ def test_the_limit_is_on_the_text_not_on_the_line(tmp_path: Path) -> None:
     records = records_of(write(tmp_path / "in.jsonl", jsonl(*values)), max_bytes=100)
     assert failed_lines(records) == [2, 3]
     assert {failure.detail for failure in failures_of(records)} == {
-        "The text has more than 100 bytes. Raise `max_bytes` to read it."
+        "The text has more than 100 bytes. Raise `read.max_bytes` to read it."
     }
 
 
@@ -116,7 +112,7 @@ def test_a_line_that_is_no_utf8_is_a_failure_unless_an_encoding_is_given(tmp_pat
         (
             "decode_error",
             "Line 1 does not fit the encoding utf-8 at position 11. "
-            "Set `encoding`, for example to `cp1252`, if you know it.",
+            "Set `read.encoding`, for example to `cp1252`, if you know it.",
         )
     ]
     first, second = documents_of(records_of(path, encoding="cp1252"))
@@ -133,3 +129,60 @@ def test_after_the_damage_of_an_archive_comes_one_failure(tmp_path: Path) -> Non
     assert [document.id for document in documents_of(documents)] == [f"i{n}" for n in range(len(documents))]
     assert len(documents) > 1000
     assert [failure.error for failure in failures_of([last])] == ["EOFError"]
+
+
+@pytest.mark.parametrize(
+    ("gold", "fault"),
+    [
+        ({"label": 1.0}, "`label` must be a string or an integer, but is a number instead."),
+        ({"label": float("nan")}, "`label` must be a string or an integer, but is a number instead."),
+        ({"labels": "a"}, "`labels` must be a list of strings, but is a string instead."),
+        ({"target": "left knee"}, "`target` must be a number, but is a string instead."),
+        ({"target": float("nan")}, "`target` must be a finite number, but is not."),
+        ({"spans": [[0, 1, "x"]]}, "`spans[0]` must be an object, but is a list instead."),
+        (
+            {"spans": [{"start": 0, "end": 9, "label": "y"}]},
+            "`spans[0]` must satisfy 0 <= start < end <= 5, but is (0, 9) instead.",
+        ),
+        (
+            {"label": [], "target": "x"},
+            "`label` must be a string or an integer, but is a list instead. "
+            "`target` must be a number, but is a string instead.",
+        ),
+    ],
+)
+def test_prediction_gets_the_text_whatever_is_wrong_with_its_label(tmp_path: Path, gold: Any, fault: str) -> None:
+    (record,) = records_of(write(tmp_path / "in.jsonl", jsonl({"id": "P1", "text": "fever", **gold})))
+    assert isinstance(record.document, Document)
+    assert (record.document.id, record.document.text) == ("P1", "fever")
+    assert [getattr(record.document, name) for name in ("label", "labels", "target", "spans")] == [None] * 4
+    assert (record.gold_fault, record.ends_early) == (fault, False)
+
+
+def test_a_failure_keeps_the_id_of_its_record_and_names_the_place(tmp_path: Path) -> None:
+    rows = [{"id": "P1", "text": None}, {"id": 7}, {"text": 1, "id": ""}, {"id": {"odd": 1}, "text": "x"}]
+    records = records_of(write(tmp_path / "in.jsonl", jsonl(*rows)))
+    assert [(failure.id, failure.detail) for failure in failures_of(records)] == [
+        ("P1", "in.jsonl:1: `text` must be a string, but is null instead."),
+        ("7", "in.jsonl:2: The record has no field `text`. Name the right one in `read.fields.text`."),
+        ("in.jsonl:3", "`text` must be a string, but is an integer instead."),
+        ("in.jsonl:4", "`id` must be a string or an integer, but is an object instead."),
+    ]
+
+
+@pytest.mark.parametrize("name", ["in.jsonl.gz", "in.jsonl.zst"])
+@pytest.mark.parametrize("kept", [1, 0.4, 0.9, 1.0])
+def test_a_compressed_file_that_is_cut_ends_early(tmp_path: Path, name: str, kept: float) -> None:
+    """`kept`: so many bytes, or this share of all but the last."""
+    text = jsonl(*({"id": str(number), "text": f"{number * 7919 % 1000003} " * 5} for number in range(400))).encode()
+    data = gzip.compress(text) if name.endswith(".gz") else zstandard.compress(text)
+    size = kept if isinstance(kept, int) else int(kept * (len(data) - 1))
+    records = records_of(write(tmp_path / name, data[:size]))
+    assert [record.ends_early for record in records] == [False] * (len(records) - 1) + [True]
+    assert [document.id for document in documents_of(records)] == [str(number) for number in range(len(records) - 1)]
+
+
+def test_bad_lines_do_not_end_a_file(tmp_path: Path) -> None:
+    records = records_of(write(tmp_path / "in.jsonl", b'{"text": "a"}\n{broken\n\xff\n{"text": "b"}\n{"text": "to'))
+    assert failed_lines(records) == [2, 3, 5]
+    assert not any(record.ends_early for record in records)

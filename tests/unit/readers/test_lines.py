@@ -73,7 +73,7 @@ def test_a_line_over_the_limit_is_a_fault_and_the_next_ones_go_on(tmp_path: Path
     lines = list(file_of(path, limit=101).lines())
     assert [line.text for line in lines] == ["short\n", "", "y" * 100 + "\n", "", "end"]
     faults = [str(line.fault) for line in lines if line.fault is not None]
-    assert faults == [f"Line {n} is longer than 101 bytes. Raise `max_bytes` to read it." for n in (2, 4)]
+    assert faults == [f"Line {n} is longer than 101 bytes. Raise `read.max_bytes` to read it." for n in (2, 4)]
     again = file_of(path, limit=101).lines(lines[1].cursor)
     assert [(line.number, line.cursor, line.text) for line in again] == [
         (x.number, x.cursor, x.text) for x in lines[1:]

@@ -62,3 +62,16 @@ def test_digests_stand_for_content_and_for_refusals(tmp_path: Path) -> None:
     assert digests["gone.txt"] != digests["a.txt"]
     write(tmp_path / "a.txt", "two")
     assert source_digest(Source(tmp_path / "a.txt", tmp_path, "a.txt")) != digests["a.txt"]
+
+
+def test_what_prediction_overlooks_is_refused_where_it_counts(tmp_path: Path) -> None:
+    rows = [{"id": "P1", "text": "x", "label": 1.0}, {"id": "P2", "text": "y", "label": "a", "target": "z"}]
+    write(tmp_path / "in.jsonl", jsonl(*rows, {"id": "P3", "text": None}, {"id": "P4", "text": "y", "label": "a"}))
+    with pytest.raises(DataError) as refused:
+        load_labelled([tmp_path])
+    assert str(refused.value) == (
+        "3 of 4 documents cannot be used. Mend or remove them:\n"
+        "  in.jsonl:1 (unreadable: `label` must be a string or an integer, but is a number instead.)\n"
+        "  in.jsonl:2 (unreadable: `target` must be a number, but is a string instead.)\n"
+        "  in.jsonl:3 (unreadable: `text` must be a string, but is null instead.)"
+    )

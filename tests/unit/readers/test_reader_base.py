@@ -9,7 +9,8 @@ from pydantic import ValidationError
 
 from longdoc.errors import DocumentError
 from longdoc.readers import FieldMap, ReadConfig, Source
-from longdoc.readers.base import failed
+from longdoc.readers.base import ended, failed
+from longdoc.types import DocumentFailure
 
 SOURCE = Source(Path("/data/Ada Poe.txt"), Path("/data"), "Ada Poe.txt")
 
@@ -23,7 +24,8 @@ def test_two_meanings_of_one_column_are_refused() -> None:
     with pytest.raises(ValidationError) as refused:
         FieldMap(labels="label")
     assert message(refused) == (
-        "`fields.label` and `fields.labels` both name the column `label`. Set the one that is not meant to null."
+        "`read.fields.label` and `read.fields.labels` both name the column `label`. "
+        "Set the one that is not meant to null."
     )
     assert FieldMap(labels="label", label=None).labels == "label"
 
@@ -65,11 +67,11 @@ def test_no_repr_shows_a_path() -> None:
     ("error", "reason", "name", "detail"),
     [
         (DocumentError("too_large", "The text has 9 bytes."), "too_large", "", "The text has 9 bytes."),
-        (EOFError("secret"), "unreadable", "EOFError", "Ada Poe.txt:3 cannot be read further (EOFError)."),
-        (MemoryError("secret"), "memory_limit", "MemoryError", "Ada Poe.txt:3 cannot be read further (MemoryError)."),
+        (EOFError("secret"), "unreadable", "EOFError", "Ada Poe.txt:3 cannot be read (EOFError)."),
+        (MemoryError("secret"), "memory_limit", "MemoryError", "Ada Poe.txt:3 cannot be read (MemoryError)."),
         (
             UnicodeDecodeError("utf-8", b"secret", 0, 1, "secret"),
-            *("decode_error", "UnicodeDecodeError", "Ada Poe.txt:3 cannot be read further (UnicodeDecodeError)."),
+            *("decode_error", "UnicodeDecodeError", "Ada Poe.txt:3 cannot be read (UnicodeDecodeError)."),
         ),
     ],
 )
@@ -82,3 +84,21 @@ def test_foreign_errors_leave_only_their_class_behind(error: Exception, reason: 
         name,
         detail,
     )
+
+
+def test_a_failure_has_the_id_of_its_record_where_that_is_known() -> None:
+    assert failed(SOURCE, 3, 7, EOFError(), "P1").document.id == "P1"
+    assert failed(SOURCE, 3, 7, EOFError(), "").document.id == "Ada Poe.txt:3"
+    named = failed(SOURCE, 3, 7, DocumentError("too_large", "The text has 9 bytes."), "P1").document
+    assert isinstance(named, DocumentFailure)
+    assert named.detail == "Ada Poe.txt:3: The text has 9 bytes."
+
+
+def test_what_ends_a_source_says_so_unless_the_source_is_none_of_the_inputs() -> None:
+    record = ended(SOURCE, 3, 7, EOFError("secret"))
+    assert isinstance(record.document, DocumentFailure)
+    assert record.document.detail == "Ada Poe.txt:3 cannot be read further (EOFError)."
+    assert record.ends_early
+    assert ended(SOURCE, 0, 0, DocumentError("unreadable", "The file `state.json` is not a JSON object.")).ends_early
+    assert not ended(SOURCE, 0, 0, DocumentError("path_escape", "The path leads out of the input root.")).ends_early
+    assert not failed(SOURCE, 3, 7, EOFError()).ends_early

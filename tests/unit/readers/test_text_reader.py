@@ -32,7 +32,7 @@ def test_a_text_over_the_limit_fails_without_being_read_whole(tmp_path: Path, co
         records = records_of(path, max_bytes=100)
         assert [document.text for document in documents_of(records)] == (["x" * 100] if fits else [])
         assert [(failure.reason, failure.detail) for failure in failures_of(records)] == (
-            [] if fits else [("too_large", "The text has more than 100 bytes. Raise `max_bytes` to read it.")]
+            [] if fits else [("too_large", "The text has more than 100 bytes. Raise `read.max_bytes` to read it.")]
         )
 
 
