@@ -29,5 +29,5 @@ def test_the_best_chunk_of_each_label_decides() -> None:
 
 def test_noisy_or_starts_from_quiet_chunks() -> None:
     bias = LogitsReadoutConfig.model_validate({"merger": "noisy_or"}).build(8, 2).head.output.bias
-    assert bias.tolist() == [-4.0, -4.0]
+    assert bias.tolist() == [-3.0, -3.0]
     assert LogitsReadoutConfig().build(8, 2).head.output.bias.tolist() == [0.0, 0.0]
