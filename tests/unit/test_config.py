@@ -28,7 +28,8 @@ def test_a_key_in_the_wrong_section_is_found_where_it_lives() -> None:
 
 def test_a_key_like_no_other_is_answered_with_what_exists() -> None:
     assert (
-        fault(["chunking.zzzzz=3"]) == "`chunking.zzzzz` is not a configuration key. Known here: keep, overlap, size."
+        fault(["chunking.zzzzz=3"])
+        == "`chunking.zzzzz` is not a configuration key. Known here: axes, keep, languages, overlap, size."
     )
 
 
@@ -95,4 +96,10 @@ def test_an_override_needs_a_key_and_a_value() -> None:
 
 
 def test_defaults_are_valid() -> None:
-    assert yaml.safe_load(dump_resolved(RunConfig()))["chunking"] == {"size": 512, "overlap": 128, "keep": "all"}
+    assert yaml.safe_load(dump_resolved(RunConfig()))["chunking"] == {
+        "size": 512,
+        "overlap": 128,
+        "keep": "all",
+        "axes": [],
+        "languages": [],
+    }

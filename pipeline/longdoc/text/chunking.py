@@ -54,8 +54,8 @@ class ChunkingConfig(Config):
     axes: tuple[Axis, ...] = ()
     """What tokens know beside their order, for position encodings that read it: axis 1 of the positions is the first
     of these. None: what the position encoding asks for."""
-    languages: tuple[str, ...] = COMMON_LANGUAGES
-    """For the axis `language`: number n is the n-th of these, 0 is unknown."""
+    languages: tuple[str, ...] = ()
+    """For the axis `language`: number n is the n-th of these, 0 is unknown. None: those of the position encoding."""
 
     @model_validator(mode="after")
     def _check(self) -> ChunkingConfig:
@@ -92,11 +92,11 @@ class Chunker:
         trail: Sequence[int],
         keep: Keep = "all",
         axes: Sequence[Axis] = (),
-        languages: Sequence[str] = COMMON_LANGUAGES,
+        languages: Sequence[str] = (),
     ) -> None:
         self.body = chunk_body(size, len(lead) + len(trail), overlap)
         self.size, self.overlap, self.keep = size, overlap, keep
-        self.axes, self.languages = tuple(axes), tuple(languages)
+        self.axes, self.languages = tuple(axes), tuple(languages) or COMMON_LANGUAGES
         self._lead = self._specials(lead)
         self._trail = self._specials(trail)
 

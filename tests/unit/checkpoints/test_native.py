@@ -76,7 +76,13 @@ def test_the_folder_has_the_layout_that_transformers_users_know(folder: Path) ->
     assert config["label2id"] == {"a": 0, "b": 1, "ç": 2}
     assert config["problem_type"] == "multi_label_classification"
     described = json.loads((folder / "longdoc.json").read_text(encoding="utf-8"))
-    assert described["chunking"] == {"size": 64, "overlap": 8, "keep": "all"}
+    assert described["chunking"] == {
+        "size": 64,
+        "overlap": 8,
+        "keep": "all",
+        "axes": [],
+        "languages": [],
+    }
     assert described["readout"]["merger"] == {"kind": "attention", "hidden": 5}
     assert {name.split(".")[1] for name in load_file(folder / "model.safetensors")} == {"encoder", "readout"}
     assert {path.name for path in folder.iterdir()} >= {"tokenizer.json", "tokenizer_config.json", "README.md"}
