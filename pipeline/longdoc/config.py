@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from longdoc.errors import ConfigurationError
 from longdoc.jobs.plan import JobConfig
@@ -44,6 +44,16 @@ class ModelConfig(Config):
     """`single_label`, `multi_label` or `regression`."""
     labels: tuple[str, ...] | None = None
     """The label names in order; None: those of the training data, sorted."""
+
+    @model_validator(mode="after")
+    def _merger_suits_task(self) -> ModelConfig:
+        merger = getattr(self.readout, "merger", None)
+        if self.task == "regression" and getattr(merger, "labels_only", False):
+            raise ValueError(
+                f"`readout.merger` {getattr(merger, 'kind', '')} merges probabilities of labels, but a regression has "
+                "none. Choose mean, max or logsumexp."
+            )
+        return self
 
     @field_validator("labels")
     @classmethod

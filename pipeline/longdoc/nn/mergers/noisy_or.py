@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -54,6 +54,7 @@ class NoisyOrMerger(Merger):
 class NoisyOrMergerConfig(Config):
     """A document says so if any chunk says so, each chunk being one independent chance."""
 
+    labels_only: ClassVar[bool] = True
     kind: Literal["noisy_or"] = "noisy_or"
 
     def build(self, width: int) -> NoisyOrMerger:

@@ -66,7 +66,8 @@ class LabelAttentionReadout(Readout):
         return torch.cat([odds.masked_fill(silent, 0.0), means.masked_fill(silent, 0.0)], dim=1)
 
     def documents(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int) -> Tensor:
-        parts = self._chunk_shares(rows, owner, weights, documents) * rows[:, self.classes :]
+        shares = self._chunk_shares(rows, owner, weights, documents)
+        parts = (shares * rows[:, self.classes :]).masked_fill(shares == 0, 0.0)  # not 0 * NaN
         return segment_sum(parts, owner, documents) + self.output.bias.to(rows.dtype)
 
     def base(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int) -> Tensor:

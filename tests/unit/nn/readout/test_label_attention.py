@@ -87,6 +87,15 @@ def test_a_chunk_without_core_tokens_is_silent() -> None:
     assert torch.equal(score(model, more[2:], silent[2:]), model.output.bias), "no token at all: nothing but the bias"
 
 
+def test_rows_of_no_weight_are_not_heard_whatever_they_hold() -> None:
+    model, owner = readout(), torch.zeros(4, dtype=torch.int64)
+    rows = torch.randn(3, 6, generator=torch.Generator().manual_seed(0))
+    expected = model.documents(rows, owner[:3], torch.ones(3), 1)
+    for filler in (99.0, float("nan")):
+        more = torch.cat([rows, torch.full((1, 6), filler)])
+        assert torch.equal(model.documents(more, owner, torch.tensor([1.0, 1.0, 1.0, 0.0]), 1), expected)
+
+
 def test_a_row_is_two_numbers_a_label() -> None:
     model = readout()
     assert (model.row_width, model.classes, model.learns_rows) == (6, 3, True)

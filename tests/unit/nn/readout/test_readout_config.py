@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
+from longdoc.config import load_config
+from longdoc.errors import ConfigurationError
 from longdoc.nn.readout import LabelAttentionReadoutConfig, LogitsReadoutConfig, ReadoutConfig, VectorsReadoutConfig
 
 READ = TypeAdapter(ReadoutConfig).validate_python
@@ -28,3 +30,13 @@ def test_a_merger_of_scores_does_not_merge_vectors() -> None:
         READ({"kind": "logits", "merger": "attention"})
     with pytest.raises(ValidationError, match="does not match any of the expected tags"):
         READ({"merger": "unheard_of"})
+
+
+def test_probabilities_are_not_merged_where_there_are_none() -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        load_config(base={"model": {"task": "regression", "readout": {"kind": "logits", "merger": "noisy_or"}}})
+    assert str(refused.value) == (
+        "`model`: `readout.merger` noisy_or merges probabilities of labels, but a regression has none. Choose mean, "
+        "max or logsumexp."
+    )
+    assert load_config(base={"model": {"task": "regression", "readout": {"kind": "logits", "merger": "max"}}})
