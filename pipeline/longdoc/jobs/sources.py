@@ -19,7 +19,14 @@ _CIRCUMSTANCES = frozenset({"timeout", "memory_limit", "worker_died"})
 def list_sources(inputs: Sequence[str | Path], read: ReadConfig, output: Path) -> tuple[Source, ...]:
     """All sources in order, without the job's own folder: `output` may lie inside an input folder."""
     own = output.resolve()
-    return tuple(source for source in find_sources(inputs, read) if not source.path.resolve().is_relative_to(own))
+    return tuple(source for source in find_sources(inputs, read) if not _is_inside(source.path, own))
+
+
+def _is_inside(path: Path, folder: Path) -> bool:
+    try:
+        return path.resolve().is_relative_to(folder)
+    except (OSError, RuntimeError):  # a loop of links, which is nowhere
+        return False
 
 
 def read_records(

@@ -13,6 +13,7 @@ from pathlib import Path
 from longdoc.errors import DataError, DocumentError
 from longdoc.readers.base import ReadConfig, Reader, Source
 from longdoc.readers.dataset_folder import dataset_source, hub_source, is_dataset_folder
+from longdoc.readers.patterns import matches, split_pattern, without_detours
 
 __all__ = ["find"]
 
@@ -115,19 +116,12 @@ def _name(path: Path) -> str:
 
 def _pattern(pattern: str, settings: ReadConfig) -> Iterable[Source]:
     """Names are relative to the last folder before the first wildcard; matching folders are read whole."""
-    fixed: list[str] = []
-    for part in Path(pattern).parts[:-1]:
-        if glob.has_magic(part):
-            break
-        fixed.append(part)
-    start = Path(*fixed)
+    start, parts = split_pattern(pattern)
     root = start.resolve()
-    found: dict[str, Source] = {}
-    for match in glob.glob(pattern, recursive=True):  # noqa: PTH207 - Path.glob takes no absolute pattern
-        relative = os.path.relpath(match, start)
-        if relative != os.curdir:
-            found.update((source.name, source) for source in _entry(root / relative, root, settings))
-    return [found[name] for name in sorted(found)]
+    found: dict[Path, Source] = {}
+    for match in matches(root, parts):
+        found.update((source.path, source) for source in _entry(match, root, settings))
+    return sorted((found[path] for path in without_detours(found)), key=lambda source: source.name)
 
 
 def _with_distinct_names(groups: list[list[Source]]) -> list[list[Source]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import io
@@ -56,7 +57,9 @@ def open_file(path: Path, root: Path) -> Iterator[io.BufferedReader]:
     try:
         resolved = path.resolve(strict=True)
         inside = resolved.is_relative_to(root.resolve())
-    except RuntimeError:  # a loop of links, up to Python 3.12
+    except (OSError, RuntimeError) as error:
+        if isinstance(error, OSError) and error.errno != errno.ELOOP:  # up to Python 3.12 a loop is a RuntimeError
+            raise
         raise DocumentError("path_escape", "The path is a loop of symbolic links.") from None
     if not inside:
         raise DocumentError("path_escape", "The path leads out of the input root.")

@@ -127,3 +127,18 @@ def test_no_input_is_refused() -> None:
     with pytest.raises(DataError) as refused:
         find_sources([])
     assert str(refused.value) == "No input is named. Give at least one file, folder, pattern or dataset."
+
+
+def test_links_to_folders_never_make_two_documents_of_one(tree: Path) -> None:
+    (tree / "self").symlink_to(".")
+    (tree / "up").symlink_to("..")
+    (tree / "c" / "top").symlink_to("..")
+    (tree / "link").symlink_to("c/d")
+    everything = ["a.jsonl", "a/10.md", "a/2.txt", "b.txt", "c/d/e.txt"]
+    assert names(tree) == [*everything, "up"]  # which leads out and is refused
+    assert names(f"{tree}/**") == [*everything, "up"]
+    assert names(f"{tree}/**/*.txt") == ["a/2.txt", "b.txt", "c/d/e.txt"]
+    assert names(f"{tree}/*/**/*.txt") == ["a/2.txt", "c/d/e.txt", "self/b.txt"]
+    assert names(f"{tree}/*/*/e.txt") == ["c/d/e.txt"]
+    assert names(f"{tree}/l*/*.txt") == ["link/e.txt"]  # a link that the pattern itself names is followed
+    assert names(f"{tree}/self/*/2.txt") == ["a/2.txt"]
