@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
+import os
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,11 +14,11 @@ import torch
 
 from longdoc.checkpoints import open_checkpoint, resolve_checkpoint
 from longdoc.checkpoints.classifiers import start_readout
-from longdoc.checkpoints.native import ModelSettings
+from longdoc.checkpoints.native import ModelSettings, refuse_other_model
 from longdoc.checkpoints.resolve import pinned_name
 from longdoc.config import RunConfig, dump_resolved, load_config
-from longdoc.errors import ConfigurationError, DataError, UsageError
-from longdoc.files import write_text
+from longdoc.errors import ConfigurationError, DataError
+from longdoc.files import check_folder_output, only_writer
 from longdoc.model import LongDocModel
 from longdoc.nn import Encoder
 from longdoc.nn.readout import Readout
@@ -22,16 +26,19 @@ from longdoc.pipeline import Pipeline
 from longdoc.readers import load_labelled
 from longdoc.text.tokenizing import DocumentTokenizer
 from longdoc.training.card import model_card
-from longdoc.training.data import collect_labels
+from longdoc.training.gold import check_gold, collect_labels, doubtful
 from longdoc.training.loop import TrainingProgress, TrainingReport, fine_tune
+from longdoc.training.selection import chosen_metric
 from longdoc.types import Document
 
 __all__ = ["build_pipeline", "train", "train_with_report"]
 
+_log = logging.getLogger(__name__)
+
 
 def train(
     config: RunConfig | Mapping[str, Any] | str | Path,
-    output: str | Path,
+    output: str | Path | None = None,
     *,
     train_documents: Sequence[Document] | None = None,
     validation_documents: Sequence[Document] | None = None,
@@ -41,7 +48,8 @@ def train(
 
     Args:
         config: a `RunConfig`, a mapping of the same shape, or a YAML file.
-        output: the run's folder: the model folder's files, `metrics.jsonl`, `config.resolved.yaml`.
+        output: the run's folder: the model folder's files, `metrics.jsonl`, `config.resolved.yaml`. None = nothing is
+            kept but what is returned; save it with `Pipeline.save`.
         train_documents, validation_documents: instead of the files that `config.data` names.
         progress: called with numbers now and then.
 
@@ -51,9 +59,12 @@ def train(
     Raises:
         ConfigurationError: the configuration is wrong; nothing was started.
         DataError: the data cannot be used; nothing was started.
+        UsageError: `output` holds a model, or another run is writing there.
     """
-    pipeline, _ = train_with_report(config, output, train_documents, validation_documents, progress)
-    return pipeline
+    if output is not None:
+        return train_with_report(config, output, train_documents, validation_documents, progress)[0]
+    with tempfile.TemporaryDirectory(prefix="longdoc-") as folder:
+        return train_with_report(config, folder, train_documents, validation_documents, progress)[0]
 
 
 def train_with_report(
@@ -69,32 +80,72 @@ def train_with_report(
     elif not isinstance(config, RunConfig):
         config = load_config(base=config)
     folder = Path(output)
-    if (folder / "longdoc.json").exists():
-        raise UsageError(
-            f"`output` must be a new folder, but {folder} holds a model already. Name another or remove it."
-        )
+    check_folder_output(folder)
+    refuse_other_model(folder)
     if train_documents is None:
         if not config.data.train:
             raise ConfigurationError("`data.train` must name at least one file, but is empty. Pass `--data`.")
         train_documents = load_labelled(config.data.train, config.read)
     if validation_documents is None:
         validation_documents = load_labelled(config.data.validation, config.read) if config.data.validation else []
-    if not train_documents:
-        raise DataError("`data.train` must hold at least 1 document, but holds none.")
-    labels = config.model.labels or collect_labels([*train_documents, *validation_documents], config.model.task)
-    pipeline = build_pipeline(config, labels)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_text(folder / "config.resolved.yaml", dump_resolved(config))
-    report = fine_tune(
-        pipeline,
-        train_documents,
-        validation_documents,
-        folder,
-        config.training,
-        progress,
-        card=lambda report: model_card(pipeline.settings, config.training, report),
-    )
+    labels = _check(config, train_documents, validation_documents)
+    # One process of several speaks for all of them.
+    is_first = os.environ.get("RANK", "0") == "0"
+    with only_writer(folder) if is_first else contextlib.nullcontext():
+        if is_first:
+            refuse_other_model(folder)  # a run that was at work a moment ago may have ended
+            for remark in doubtful(train_documents, validation_documents, config.model.task):
+                _log.warning(remark)
+        pipeline = build_pipeline(config, labels)
+        report = fine_tune(
+            pipeline,
+            train_documents,
+            validation_documents,
+            folder,
+            config.training,
+            progress,
+            card=lambda report: model_card(
+                pipeline.settings, config.training, report, pipeline.model.encoder.config, config.model.source
+            ),
+            configuration=dump_resolved(_as_used(config, pipeline)),
+        )
     return pipeline, report
+
+
+def _check(config: RunConfig, train: Sequence[Document], validation: Sequence[Document]) -> tuple[str, ...]:
+    """The labels, once documents and settings are known to fit together: nothing may come up after an epoch."""
+    task, named = config.model.task, config.model.labels
+    if not train:
+        raise DataError("`data.train` must hold at least 1 document, but holds none.")
+    if config.data.validation and not validation:
+        raise DataError("`data.validation` must hold at least 1 document, but holds none.")
+    config.training.decisions.check(task)
+    metric = chosen_metric(config.training.metric_for_best_model, task, bool(validation))
+    if named is not None and task == "regression" and len(named) != 1:
+        raise ConfigurationError(
+            f"`model.labels` must be null or name 1 number for a regression, but names {len(named)} instead. For "
+            "classes set `model.task`."
+        )
+    if named is not None and task == "single_label" and len(named) < 2:
+        raise ConfigurationError(
+            "`model.labels` must name at least 2 labels for the task single_label, but names 1. With `model.task: "
+            "multi_label` a document may have it or not."
+        )
+    check_gold(train, named, task, "training")
+    check_gold(validation, named, task, "validation")
+    if metric == "r2" and len({document.target for document in validation}) == 1:
+        raise DataError(
+            "`training.metric_for_best_model: r2` needs validation documents with different targets, but all have the "
+            "same. Choose rmse or mae."
+        )
+    return named or collect_labels([*train, *validation], task)
+
+
+def _as_used(config: RunConfig, pipeline: Pipeline) -> RunConfig:
+    """The configuration with what the data and the checkpoint have added to it."""
+    settings = pipeline.settings
+    model = config.model.model_copy(update={"labels": settings.labels, "readout": settings.readout})
+    return config.model_copy(update={"model": model, "chunking": settings.chunking})
 
 
 def build_pipeline(config: RunConfig, labels: Sequence[str]) -> Pipeline:
@@ -109,7 +160,7 @@ def build_pipeline(config: RunConfig, labels: Sequence[str]) -> Pipeline:
         labels=tuple(labels),
         chunking=config.chunking,
         readout=config.model.readout,
-        source=pinned_name(config.model.source, source),
+        source=pinned_name(config.model.source, source) if config.model.encoder is None else "",
     )
     checkpoint = None
     if config.model.encoder is None:
@@ -122,12 +173,6 @@ def build_pipeline(config: RunConfig, labels: Sequence[str]) -> Pipeline:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.training.seed)
             encoder = Encoder(chosen)
-    limit = encoder.max_tokens
-    if limit is not None and config.chunking.size > limit:
-        raise ConfigurationError(
-            f"`chunking.size` must be at most {limit}, the positions that this encoder knows, but is "
-            f"{config.chunking.size} instead. Lower it, or choose a position encoding that extends."
-        )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.training.seed + 1)
         if checkpoint is None:

@@ -21,6 +21,7 @@ __all__ = [
     "LongDocError",
     "PlanMismatchError",
     "UsageError",
+    "counted",
 ]
 
 FailureReason = Literal[
@@ -41,6 +42,11 @@ FailureReason = Literal[
 """Why one document has no answer: the closed list that stands in the `reason` column of a result."""
 
 FAILURE_REASONS: tuple[FailureReason, ...] = get_args(FailureReason)
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 document`, `2 documents`, `1,000 documents`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 class LongDocError(Exception):

@@ -7,6 +7,7 @@ the old state or the new one; what it has seen once survives a power cut. Every 
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import shutil
 import uuid
@@ -15,9 +16,115 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from longdoc.errors import CannotWriteError
+from longdoc.errors import CannotWriteError, UsageError
 
-__all__ = ["cannot_write", "replacing", "sync", "unlink", "write_bytes", "write_folder", "write_text"]
+__all__ = [
+    "cannot_write",
+    "check_file_output",
+    "check_folder_output",
+    "only_writer",
+    "replacing",
+    "sync",
+    "unlink",
+    "write_bytes",
+    "write_folder",
+    "write_text",
+]
+
+_LONGEST_NAME = 230  # bytes; file systems allow 255, and temporary files have longer names than what they become
+
+
+def check_file_output(path: Path, name: str = "output") -> None:
+    """Refuse a file that could not be written, before the long part that makes its content. Writes nothing.
+
+    Raises:
+        UsageError: `path` is a folder, its folder does not exist, or its name is too long.
+        CannotWriteError: its folder takes no files.
+    """
+    _check_name(path, name)
+    if path.is_dir():
+        raise UsageError(f"`{name}` must be a file, but {path} is a folder. Name a file in it.")
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise UsageError(f"`{name}` must be in a folder that exists, but there is no folder {folder}. Create it first.")
+    _check_writable(path, folder)
+
+
+def check_folder_output(path: Path, name: str = "output", *, written: bool = True) -> None:
+    """Refuse a folder that could not be made or filled, before the long part. Writes nothing.
+
+    Args:
+        written: False where the folder may turn out to be complete: then it need not be writable.
+
+    Raises:
+        UsageError: `path` or a part of it is a file, or its name is too long.
+        CannotWriteError: no files can be put there.
+    """
+    _check_name(path, name)
+    there = next(folder for folder in (path.absolute(), *path.absolute().parents) if os.path.lexists(folder))
+    if not there.is_dir():
+        raise UsageError(f"`{name}` must be a folder, but {there} is a file. Name another folder.")
+    if written:
+        _check_writable(path, there)
+
+
+def _check_name(path: Path, name: str) -> None:
+    longest = max(len(os.fsencode(part)) for part in path.absolute().parts)
+    if longest > _LONGEST_NAME:
+        raise UsageError(f"names in `{name}` must have at most {_LONGEST_NAME} bytes, but one has {longest} instead.")
+
+
+def _check_writable(path: Path, folder: Path) -> None:
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise cannot_write(path, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+
+
+@contextmanager
+def only_writer(folder: Path) -> Iterator[None]:
+    """Make `folder` where it is missing, and keep every other run out of it until the block ends, however it ends.
+
+    The lock is on the folder itself, so none is left behind. A folder that was made here and is still empty in the end
+    is removed.
+
+    Raises:
+        UsageError: another run is writing there.
+        CannotWriteError: the folder cannot be made.
+    """
+    made = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise cannot_write(folder, error) from None
+    try:
+        busy = False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            busy = True
+        except OSError:
+            pass  # a file system without locks: nothing can be known about others
+        if busy or not _is_still(folder, descriptor):
+            raise UsageError(
+                f"`output` must be a folder that no other run writes to, but one is at work in {folder}. Wait for it, "
+                "or name another."
+            )
+        try:
+            yield
+        finally:
+            if made:
+                with suppress(OSError):
+                    folder.rmdir()
+    finally:
+        os.close(descriptor)
+
+
+def _is_still(folder: Path, descriptor: int) -> bool:
+    """Whether `folder` is what was opened: a run that failed may have removed it in between."""
+    try:
+        return os.path.samestat(os.stat(folder), os.fstat(descriptor))  # noqa: PTH116  beside its twin for descriptors
+    except OSError:
+        return False
 
 
 def write_text(path: Path, text: str) -> None:

@@ -9,24 +9,31 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic import Field, ValidationError
 
 from longdoc.assemble import Assembler
-from longdoc.checkpoints.native import ModelSettings, load_model, model_fingerprint, save_model
+from longdoc.checkpoints.native import (
+    ModelSettings,
+    load_model,
+    model_fingerprint,
+    refuse_other_model,
+    save_model,
+)
 from longdoc.decide import Decisions, decide
 from longdoc.encoding import encode_batches
-from longdoc.errors import UsageError
+from longdoc.errors import ConfigurationError, UsageError
 from longdoc.evidence import explain_document
 from longdoc.model import LongDocModel
 from longdoc.precision import Placement, PrecisionConfig, choose_placement
-from longdoc.schema import Config
+from longdoc.schema import Config, explain_faults
 from longdoc.text.batching import BatchingConfig, plan_batches
-from longdoc.text.chunking import PreparedDocument, prepare_many
+from longdoc.text.chunking import ChunkingConfig, PreparedDocument, prepare_many
 from longdoc.text.tokenizing import DocumentTokenizer
 from longdoc.types import Chunk, Document, DocumentFailure, DocumentPrediction, DocumentResult
 from longdoc.version import __version__
@@ -42,7 +49,7 @@ class PredictionConfig(Config):
 
     batching: BatchingConfig = BatchingConfig()
     precision: PrecisionConfig = PrecisionConfig()
-    max_unknown_share: float = 0.9
+    max_unknown_share: float = Field(default=0.9, ge=0, le=1)
     """A document whose text lies under unknown tokens to a larger share is a failure (`unreadable`), not a guess."""
 
 
@@ -87,7 +94,11 @@ class Pipeline:
         self.placement: Placement = choose_placement(self.prediction.precision)
         self.model = model.to(self.placement.device).eval()
         self.chunker = settings.chunking.build(tokenizer)
+        _check_chunk_size(model, settings.chunking)
+        self.card = ""
+        """The text of the model folder's README.md; travels with the model."""
         self._source_fingerprint: str | None = None
+        self._own_folders: set[Path] = set()
 
     # -- loading and saving
 
@@ -102,6 +113,9 @@ class Pipeline:
         model, settings, tokenizer = load_model(folder)
         pipeline = cls(model, settings, tokenizer, prediction)
         pipeline._source_fingerprint = model_fingerprint(folder)
+        pipeline._own_folders.add(folder.resolve())
+        if (folder / "README.md").is_file():
+            pipeline.card = (folder / "README.md").read_text(encoding="utf-8", errors="replace")
         return pipeline
 
     @classmethod
@@ -122,16 +136,25 @@ class Pipeline:
             labels: names of the labels.
             seed: of the head's random start.
             settings: further fields of `ModelSettings`: `task`, `chunking`, `readout`.
+
+        Raises:
+            UsageError: labels that are none, a setting out of bounds, or chunks that are longer than the encoder reads.
+            CheckpointError: no such checkpoint, or a damaged one.
         """
         from longdoc.checkpoints import open_checkpoint, resolve_checkpoint
         from longdoc.checkpoints.classifiers import start_readout
         from longdoc.checkpoints.resolve import pinned_name
 
+        if isinstance(labels, str):
+            raise UsageError("`labels` must be a list of names, but is one string. Pass labels=['yes', 'no'].")
         if not labels:
             raise UsageError("`labels` must name at least one label, but is empty. Pass labels=['yes', 'no'].")
         folder = resolve_checkpoint(source)
         known = {"task": "single_label", "labels": tuple(labels), "source": pinned_name(source, folder)}
-        chosen = ModelSettings(**known | settings)
+        try:
+            chosen = ModelSettings(**known | settings)
+        except ValidationError as error:
+            raise UsageError(explain_faults(error, ModelSettings)) from None
         tokenizer = DocumentTokenizer.from_folder(folder)
         checkpoint = open_checkpoint(folder)
         with torch.random.fork_rng(devices=[]):
@@ -141,10 +164,25 @@ class Pipeline:
         chosen = chosen.model_copy(update={"readout": readout_config})
         return cls(LongDocModel(checkpoint.encoder, readout), chosen, tokenizer, prediction)
 
-    def save(self, folder: str | Path, card: str = "") -> None:
-        """Write a model folder: whole or not at all."""
-        save_model(Path(folder), self.model, self.settings, self.tokenizer, card)
-        self._source_fingerprint = model_fingerprint(Path(folder))
+    def save(self, folder: str | Path, card: str | None = None, *, overwrite: bool = False) -> None:
+        """Write a model folder: whole or not at all.
+
+        Args:
+            folder: a new folder, or the one that this pipeline was loaded from or saved to before.
+            card: the text of its README.md; None = the card that the model has.
+            overwrite: replace another model that is there.
+
+        Raises:
+            UsageError: another model is there and may not be replaced.
+            CannotWriteError: no space, no permission, or a failing disk.
+        """
+        folder = Path(folder)
+        if not overwrite and folder.resolve() not in self._own_folders:
+            refuse_other_model(folder)
+        self.card = self.card if card is None else card
+        save_model(folder, self.model, self.settings, self.tokenizer, self.card)
+        self._own_folders.add(folder.resolve())
+        self._source_fingerprint = model_fingerprint(folder)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -188,17 +226,23 @@ class Pipeline:
 
         Memory: the read-ahead of `prediction.batching.read_ahead` tokens, the texts of at most 64 documents, and F
         floats for each chunk of a document that is not finished.
+
+        Raises:
+            UsageError: `documents` is one text or no iterable at all; at once, not with the first answer.
         """
-        for item in self.stream_rows(documents):
-            yield item if isinstance(item, DocumentFailure) else self.answer(item)
+        rows = self.stream_rows(documents)
+        return (item if isinstance(item, DocumentFailure) else self.answer(item) for item in rows)
 
     def stream_rows(
         self, documents: Iterable[str | Document | DocumentFailure]
     ) -> Iterator[DocumentRows | DocumentFailure]:
         """The first half of `stream`: the rows of each document's chunks, before merging. Same order, same failures."""
+        return self._rows(_as_documents(documents))
+
+    def _rows(self, documents: Iterator[Document | DocumentFailure]) -> Iterator[DocumentRows | DocumentFailure]:
         known: dict[int, PreparedDocument | DocumentFailure] = {}
         assembler = Assembler()
-        pairs = self._pairs(_as_documents(documents), known, assembler)
+        pairs = self._pairs(documents, known, assembler)
         batches = plan_batches(pairs, self.settings.chunking.size, self.prediction.batching)
         for encoded in encode_batches(self.model, batches, self.tokenizer.pad_id, self.placement):
             for item in encoded:
@@ -237,19 +281,15 @@ class Pipeline:
         """All answers as a list, in input order.
 
         Raises:
-            UsageError: `documents` is one string; wrap it in a list.
+            UsageError: `documents` is one text or no iterable at all.
         """
-        if isinstance(documents, str | Document):
-            raise UsageError(
-                "`documents` must be a list of texts or documents, but is a single one. Wrap it in a list."
-            )
         return list(self.stream(documents))
 
-    def __call__(self, texts: str | Sequence[str], top_k: int | None = 1) -> Any:
+    def __call__(self, texts: str | Document | Iterable[str | Document], top_k: int | None = 1) -> Any:
         """Shaped as the text-classification pipeline of `transformers`.
 
         Args:
-            texts: one text or a list of them, of any length.
+            texts: one text or document, or a list of them, of any length.
             top_k: 1 gives the best label of each text; None all labels, best first; k the best k.
 
         Returns:
@@ -257,11 +297,13 @@ class Pipeline:
             lists. Where the model abstains, `"abstained": True` stands beside them.
 
         Raises:
-            UsageError: a text has no answer; the message names its number and the reason.
+            UsageError: a text has no answer; the message names its number and the reason. Or `top_k` is less than 1.
         """
-        single = isinstance(texts, str)
+        if top_k is not None and (isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1):
+            raise UsageError("`top_k` must be at least 1, or None for all labels, but is not.")
+        single = isinstance(texts, str | Document)
         answers: list[list[dict[str, Any]]] = []
-        for number, result in enumerate(self.stream([texts] if isinstance(texts, str) else texts)):
+        for number, result in enumerate(self.stream([texts] if isinstance(texts, str | Document) else texts)):
             if isinstance(result, DocumentFailure):
                 raise UsageError(
                     f"text {number} has no answer: {result.reason}. Use `predict`, which reports failures in place."
@@ -297,8 +339,8 @@ class Pipeline:
 
     def stream_with_evidence(self, documents: Iterable[str | Document | DocumentFailure]) -> Iterator[DocumentResult]:
         """As `stream`, each answer with its evidence. Documents are computed one by one, each of them twice."""
-        for document in _as_documents(documents):
-            yield document if isinstance(document, DocumentFailure) else self.explain(document)
+        given = _as_documents(documents)
+        return (item if isinstance(item, DocumentFailure) else self.explain(item) for item in given)
 
     # -- inside
 
@@ -316,7 +358,7 @@ class Pipeline:
                 key = next(keys)
                 prepared = next(fresh) if isinstance(document, Document) else document
                 if isinstance(prepared, PreparedDocument) and self._mostly_unknown(prepared):
-                    prepared = _failure(prepared, "unreadable", "tokenize", "")
+                    prepared = _failure(prepared, "unreadable", "tokenize", "", self._why_unreadable(prepared))
                 known[key] = prepared
                 if isinstance(prepared, DocumentFailure):
                     assembler.fail(key, prepared)
@@ -336,6 +378,12 @@ class Pipeline:
     def _mostly_unknown(self, prepared: PreparedDocument) -> bool:
         return prepared.unknown_share > self.prediction.max_unknown_share
 
+    def _why_unreadable(self, prepared: PreparedDocument) -> str:
+        return (
+            f"{prepared.unknown_share:.1%} of the characters lie under tokens that the tokenizer does not know; "
+            f"`prediction.max_unknown_share` allows {self.prediction.max_unknown_share:.1%}."
+        )
+
 
 def _home(
     assembler: Assembler, known: dict[int, PreparedDocument | DocumentFailure]
@@ -349,7 +397,27 @@ def _home(
             yield DocumentRows(prepared, finished.rows, finished.weights)
 
 
+def _check_chunk_size(model: LongDocModel, chunking: ChunkingConfig) -> None:
+    limit = model.encoder.max_tokens
+    if limit is not None and chunking.size > limit:
+        raise ConfigurationError(
+            f"`chunking.size` must be at most {limit}, the positions that this encoder knows, but is {chunking.size} "
+            "instead. Lower it, or choose a position encoding that extends."
+        )
+
+
 def _as_documents(documents: Iterable[str | Document | DocumentFailure]) -> Iterator[Document | DocumentFailure]:
+    """Each item as a document. One that is none raises when its turn comes, a wrong `documents` at once."""
+    if isinstance(documents, str | bytes | Document | DocumentFailure | Mapping):
+        raise UsageError("`documents` must be a list of texts or documents, but is a single one. Wrap it in a list.")
+    if not isinstance(documents, Iterable):
+        raise UsageError(
+            f"`documents` must be a list of texts or documents, but is {type(documents).__name__} instead."
+        )
+    return _numbered(documents)
+
+
+def _numbered(documents: Iterable[str | Document | DocumentFailure]) -> Iterator[Document | DocumentFailure]:
     for number, item in enumerate(documents):
         if isinstance(item, str):
             yield Document(id=str(number), text=item)
@@ -375,12 +443,13 @@ def _groups(documents: Iterable[Document | DocumentFailure]) -> Iterator[list[Do
         yield group
 
 
-def _failure(prepared: PreparedDocument, reason: Any, stage: str, error: str) -> DocumentFailure:
+def _failure(prepared: PreparedDocument, reason: Any, stage: str, error: str, detail: str = "") -> DocumentFailure:
     return DocumentFailure(
         id=prepared.id,
         reason=reason,
         stage=stage,
         error=error,
+        detail=detail,
         n_tokens=prepared.n_tokens,
         n_chunks=prepared.n_chunks,
         unknown_share=prepared.unknown_share,

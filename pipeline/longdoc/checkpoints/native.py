@@ -30,14 +30,14 @@ from longdoc.checkpoints.opening import (
     open_checkpoint,
 )
 from longdoc.checkpoints.settings import ModelSettings, describe_settings, read_settings
-from longdoc.errors import CannotWriteError, CheckpointError
+from longdoc.errors import CannotWriteError, CheckpointError, UsageError
 from longdoc.files import write_folder
 from longdoc.model import LongDocModel
 from longdoc.nn import Encoder
 from longdoc.text.tokenizing import DocumentTokenizer
 from longdoc.types import Task
 
-__all__ = ["ModelSettings", "load_model", "model_fingerprint", "save_encoder", "save_model"]
+__all__ = ["ModelSettings", "load_model", "model_fingerprint", "refuse_other_model", "save_encoder", "save_model"]
 
 _LAST = ("config.json", "longdoc.json")
 _DECIDING = (
@@ -91,6 +91,18 @@ def save_model(
         (temporary / "README.md").write_text(card, encoding="utf-8")
 
     write_folder(folder, fill, _LAST)
+
+
+def refuse_other_model(folder: Path) -> None:
+    """Refuse a folder in which something is that a saved model would replace.
+
+    Raises:
+        UsageError: it holds a model or an encoder.
+    """
+    if held := [name for name in (*_LAST, "model.safetensors") if (folder / name).exists()]:
+        raise UsageError(
+            f"`output` must be a new folder, but {folder} holds a model already ({held[0]}). Name another or remove it."
+        )
 
 
 def save_encoder(folder: Path, encoder: Encoder, tokenizer: DocumentTokenizer) -> None:

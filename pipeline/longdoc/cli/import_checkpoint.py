@@ -23,9 +23,12 @@ def import_checkpoint(
     """
     with faults_as_exit_status():
         from longdoc.checkpoints import load_encoder, resolve_checkpoint
-        from longdoc.checkpoints.native import save_encoder
+        from longdoc.checkpoints.native import refuse_other_model, save_encoder
+        from longdoc.files import check_folder_output
         from longdoc.text.tokenizing import DocumentTokenizer
 
+        check_folder_output(model)
+        refuse_other_model(model)
         folder = resolve_checkpoint(source, revision)
         encoder = load_encoder(folder)
         save_encoder(model, encoder, DocumentTokenizer.from_folder(folder))

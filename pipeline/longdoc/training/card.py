@@ -5,14 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from longdoc.checkpoints.native import ModelSettings
+from longdoc.errors import counted
+from longdoc.nn import EncoderConfig
 from longdoc.training.loop import TrainingReport
 from longdoc.training.settings import TrainingConfig
 
 __all__ = ["model_card"]
 
 
-def model_card(settings: ModelSettings, training: TrainingConfig, report: TrainingReport) -> str:
-    """Markdown with the metadata block that model hubs read. Holds numbers and label names, never text of documents."""
+def model_card(
+    settings: ModelSettings, training: TrainingConfig, report: TrainingReport, encoder: EncoderConfig, tokenizer: str
+) -> str:
+    """Markdown with the metadata block that model hubs read. Holds numbers and label names, never text of documents.
+
+    Args:
+        encoder: of the model; described where `settings.source` names no checkpoint that it started from.
+        tokenizer: whose tokenizer it uses then.
+    """
     shown = {name: value for name, value in report.validation.items() if isinstance(value, int | float)}
     rows = "\n".join(f"| {name} | {value:.4f} |" for name, value in shown.items() if isinstance(value, float))
     return f"""---
@@ -23,14 +32,16 @@ tags: [long-documents]
 
 # {settings.task.replace("_", " ")} model for long documents
 
-Encoder: `{settings.source}`. Chunks of {settings.chunking.size} tokens that share {settings.chunking.overlap}; chunks
-read: {settings.chunking.keep}. Labels ({len(settings.labels)}): {", ".join(settings.labels[:40])}.
+Encoder: {_encoder(settings.source, encoder, tokenizer)}.
+Chunks of {settings.chunking.size} tokens that share {settings.chunking.overlap}; chunks read: \
+{settings.chunking.keep}. Labels ({len(settings.labels)}): {", ".join(settings.labels[:40])}.
 
 ## Training
 
-{report.train_documents} documents, {training.num_train_epochs} epochs, {report.steps} optimiser steps, seed
-{training.seed}, {report.seconds:.0f} s. Frozen: {", ".join(training.freeze) or "nothing"}. \
-{report.empty_documents} training documents without a token were left out.
+{counted(report.train_documents, "document")}, {counted(training.num_train_epochs, "epoch")}, \
+{counted(report.steps, "optimiser step")}, seed {training.seed}, {report.seconds:.0f} s. \
+Frozen: {", ".join(training.freeze) or "nothing"}. Training documents left out: {report.empty_documents} without a
+token, {report.unreadable_documents} that the tokenizer hardly knows.
 
 ## Validation
 
@@ -44,12 +55,22 @@ probability only as far as the validation data resemble yours.
 """
 
 
+def _encoder(source: str, encoder: EncoderConfig, tokenizer: str) -> str:
+    if source:
+        return f"started from `{source}`"
+    return (
+        f"trained from scratch, {counted(encoder.layers, 'layer')} of width {encoder.width}, positions "
+        f"{encoder.position.kind}, with the tokenizer of `{tokenizer}`"
+    )
+
+
 def _validation(report: TrainingReport, rows: str) -> str:
     if not report.validation:
         return "There were no validation documents: the last epoch was kept, and how good it is was not measured."
     intervals: dict[str, Any] = report.validation.get("intervals", {})
     ranges = "\n".join(f"- {name}: {low:.4f} to {high:.4f} (95 %)" for name, (low, high) in intervals.items())
     return (
-        f"{report.validation_documents} documents; epoch {report.best_epoch} was kept for its {report.metric}.\n\n"
+        f"{counted(report.validation_documents, 'document')}, {report.unanswered_validation} without an answer; epoch "
+        f"{report.best_epoch} was kept for its {report.metric}.\n\n"
         f"| metric | value |\n| --- | --- |\n{rows}\n\n{ranges}".rstrip()
     )

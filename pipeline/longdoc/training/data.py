@@ -12,9 +12,17 @@ import torch
 from longdoc.errors import DataError, UsageError
 from longdoc.text.chunking import Chunker, PreparedDocument, prepare_many
 from longdoc.text.tokenizing import DocumentTokenizer
+from longdoc.training.gold import encode_targets
 from longdoc.types import Chunk, Document, Task, short_digest
 
-__all__ = ["EpochSampler", "Example", "build_examples", "collect_labels", "encode_targets"]
+__all__ = [
+    "EpochSampler",
+    "Example",
+    "build_examples",
+    "check_readable",
+]
+
+_GROUP = 64
 
 
 @dataclass(frozen=True, repr=False)
@@ -22,12 +30,14 @@ class Example:
     """One document ready for training: all of its chunks, nothing truncated.
 
     Attributes:
+        number: of the document among those that were given, from 0.
         id: the document's.
         chunks: every chunk that is read.
         target: int64 () for a single label, float32 (C,) for many, float32 () for a number.
         tokens: tokens that the encoder computes for it, special tokens and overlap included.
     """
 
+    number: int
     id: str
     chunks: tuple[Chunk, ...]
     target: torch.Tensor
@@ -37,100 +47,75 @@ class Example:
         return f"Example(id=#{short_digest(self.id)}, chunks={len(self.chunks)}, tokens={self.tokens})"
 
 
-def collect_labels(documents: Sequence[Document], task: Task) -> tuple[str, ...]:
-    """The label names that occur, sorted; `("value",)` for regression.
-
-    Raises:
-        DataError: documents without the field that the task needs, counted, with the first few places.
-    """
-    field = {"single_label": "label", "multi_label": "labels", "regression": "target"}[task]
-    missing = [number for number, document in enumerate(documents) if getattr(document, field) is None]
-    if missing:
-        shown = ", ".join(str(number + 1) for number in missing[:10])
-        raise DataError(
-            f"`model.task: {task}` needs the field `{field}` in every training document, but {len(missing)} of "
-            f"{len(documents)} have none (numbers {shown}). Map it with `read.fields.{field}` or set `model.task`."
-        )
-    if task == "regression":
-        return ("value",)
-    if task == "single_label":
-        labels = {document.label for document in documents if document.label is not None}
-    else:
-        labels = {label for document in documents for label in document.labels or ()}
-    if task == "single_label" and len(labels) < 2:
-        raise DataError(
-            f"`model.task: single_label` needs at least 2 different labels, but the data have {len(labels)}."
-        )
-    if not labels:
-        raise DataError("`model.task: multi_label` needs at least 1 label, but the data have none.")
-    return tuple(sorted(labels))
-
-
-def encode_targets(documents: Sequence[Document], labels: Sequence[str], task: Task) -> list[torch.Tensor]:
-    """One target a document, in the form that the loss takes.
-
-    Raises:
-        DataError: labels that the model does not know, or a missing field.
-    """
-    index = {label: number for number, label in enumerate(labels)}
-    unknown: Counter[str] = Counter()
-    missing = 0
-    targets: list[torch.Tensor] = []
-    for document in documents:
-        if task == "regression":
-            if document.target is None:
-                missing += 1
-            targets.append(torch.tensor(float(document.target or 0.0)))
-        elif task == "single_label":
-            if document.label is None:
-                missing += 1
-            elif document.label not in index:
-                unknown[document.label] += 1
-            targets.append(torch.tensor(index.get(document.label or "", 0)))
-        else:
-            if document.labels is None:
-                missing += 1
-            row = torch.zeros(len(labels))
-            for label in document.labels or ():
-                if label in index:
-                    row[index[label]] = 1.0
-                else:
-                    unknown[label] += 1
-            targets.append(row)
-    if missing or unknown:
-        names = ", ".join(repr(label) for label, _ in unknown.most_common(5))
-        raise DataError(
-            f"every document must carry an answer that the model knows, but {missing} have none and "
-            f"{sum(unknown.values())} carry one of {len(unknown)} unknown labels{f' ({names})' if names else ''}. "
-            "Correct the data, or list all labels in `model.labels`."
-        )
-    return targets
-
-
 def build_examples(
-    documents: Sequence[Document], tokenizer: DocumentTokenizer, chunker: Chunker, labels: Sequence[str], task: Task
-) -> tuple[list[Example], list[str]]:
+    documents: Sequence[Document],
+    tokenizer: DocumentTokenizer,
+    chunker: Chunker,
+    labels: Sequence[str],
+    task: Task,
+    max_unknown_share: float = 1.0,
+) -> tuple[list[Example], Counter[str]]:
     """Tokenize and chunk labelled documents.
 
+    Args:
+        max_unknown_share: what a document may have of unknown characters, as in predictions: what would not be
+            answered is not learned from.
+
     Returns:
-        The examples, and the ids of documents without a single token: nothing to train on, and the caller says so.
+        The examples, and how many documents were left out for which reason: the caller says so.
+
+    Raises:
+        DataError: no document is left.
     """
     targets = encode_targets(documents, labels, task)
     examples: list[Example] = []
-    empty: list[str] = []
-    for start in range(0, len(documents), 64):
-        group = documents[start : start + 64]
-        for document, target, prepared in zip(
-            group, targets[start : start + 64], prepare_many(group, tokenizer, chunker), strict=True
+    left_out: Counter[str] = Counter()
+    for start in range(0, len(documents), _GROUP):
+        group = documents[start : start + _GROUP]
+        for number, (document, prepared) in enumerate(
+            zip(group, prepare_many(group, tokenizer, chunker), strict=True), start
         ):
             if not isinstance(prepared, PreparedDocument):
-                empty.append(document.id)
-                continue
-            chunks = tuple(prepared.chunks)
-            examples.append(Example(document.id, chunks, target, sum(len(chunk) for chunk in chunks)))
+                left_out[prepared.reason] += 1
+            elif prepared.unknown_share > max_unknown_share:
+                left_out["unreadable"] += 1
+            else:
+                chunks = tuple(prepared.chunks)
+                tokens = sum(len(chunk) for chunk in chunks)
+                examples.append(Example(number, document.id, chunks, targets[number], tokens))
     if not examples:
-        raise DataError(f"training needs at least 1 document with text, but none of {len(documents)} has a token.")
-    return examples, empty
+        raise DataError(
+            f"training needs at least 1 document that can be read, but none of {len(documents)} can: "
+            f"{_reasons(left_out)}."
+        )
+    return examples, left_out
+
+
+def check_readable(
+    documents: Sequence[Document], tokenizer: DocumentTokenizer, chunker: Chunker, max_unknown_share: float
+) -> None:
+    """Refuse validation documents of which not one can be answered. Tokenizes up to the first that can.
+
+    Raises:
+        DataError: there is none.
+    """
+    left_out: Counter[str] = Counter()
+    for start in range(0, len(documents), _GROUP):
+        for prepared in prepare_many(documents[start : start + _GROUP], tokenizer, chunker):
+            if not isinstance(prepared, PreparedDocument):
+                left_out[prepared.reason] += 1
+            elif prepared.unknown_share > max_unknown_share:
+                left_out["unreadable"] += 1
+            else:
+                return
+    raise DataError(
+        f"validation needs at least 1 document that can be answered, but none of {len(documents)} can: "
+        f"{_reasons(left_out)}."
+    )
+
+
+def _reasons(left_out: Counter[str]) -> str:
+    return ", ".join(f"{count} {reason}" for reason, count in sorted(left_out.items()))
 
 
 class EpochSampler:

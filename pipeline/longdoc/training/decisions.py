@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from longdoc.decide import ConformalSets, Decisions, probabilities
 from longdoc.errors import UsageError
 from longdoc.pipeline import Pipeline
-from longdoc.training.data import encode_targets
 from longdoc.training.decision_settings import DecisionConfig
+from longdoc.training.gold import encode_targets
 from longdoc.types import Document, DocumentPrediction, DocumentResult, Task
 
 __all__ = [

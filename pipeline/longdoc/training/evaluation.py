@@ -11,8 +11,8 @@ import torch
 from longdoc.decide import probabilities
 from longdoc.errors import DataError
 from longdoc.pipeline import Pipeline
-from longdoc.training.data import encode_targets
 from longdoc.training.decision_metrics import decision_metrics
+from longdoc.training.gold import encode_targets
 from longdoc.training.loss import DocumentLoss
 from longdoc.training.metrics import document_metrics
 from longdoc.types import Document, DocumentPrediction, DocumentResult

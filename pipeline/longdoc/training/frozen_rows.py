@@ -8,6 +8,7 @@ import torch
 
 from longdoc.errors import LongDocError
 from longdoc.pipeline import DocumentRows, Pipeline
+from longdoc.training.data import Example
 from longdoc.types import Document, DocumentFailure
 
 __all__ = ["FrozenRows"]
@@ -19,7 +20,7 @@ class FrozenRows:
     F floats a chunk: a thousand documents of ten chunks take 15 MB with MiniLM.
 
     Attributes:
-        train: rows of the training documents that have a token, in order.
+        train: rows of the training examples, in order.
         validation: rows, or the failure, of every validation document.
     """
 
@@ -29,22 +30,32 @@ class FrozenRows:
         self.validation: list[DocumentRows | DocumentFailure] = []
 
     def compute(
-        self, train: Sequence[Document], validation: Sequence[Document], tell: Callable[[int, int], None]
+        self,
+        examples: Sequence[Example],
+        train: Sequence[Document],
+        validation: Sequence[Document],
+        tell: Callable[[int, int], None],
     ) -> None:
         """Encode everything once; `tell` hears how many documents of how many are done.
+
+        Args:
+            examples: those of the documents `train` that are learned from.
 
         Raises:
             LongDocError: a training document cannot be encoded.
         """
-        total = len(train) + len(validation)
-        for done, item in enumerate(self.pipeline.stream_rows([*train, *validation])):
-            if done >= len(train):
+        kept = [train[example.number] for example in examples]
+        total = len(kept) + len(validation)
+        for done, item in enumerate(self.pipeline.stream_rows([*kept, *validation])):
+            if done >= len(kept):
                 self.validation.append(item)
             elif isinstance(item, DocumentRows):
                 self.train.append(item)
-            elif item.reason != "empty":
+            else:
+                cause = f", {item.error}" if item.error else ""
                 raise LongDocError(
-                    f"training document number {done + 1} cannot be encoded: {item.reason} ({item.stage}). Remove it."
+                    f"training document number {examples[done].number + 1} cannot be encoded: {item.reason} while the "
+                    f"stage {item.stage} was at work{cause}. {item.detail or 'Remove it, or free memory.'}"
                 )
             tell(done + 1, total)
 

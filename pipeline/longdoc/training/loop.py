@@ -19,9 +19,10 @@ from accelerate import Accelerator
 from accelerate.utils import gather_object, set_seed
 
 from longdoc.errors import LongDocError
+from longdoc.files import write_text
 from longdoc.pipeline import DocumentRows, Pipeline
 from longdoc.text.batching import collate, plan_batches
-from longdoc.training.data import EpochSampler, Example, build_examples
+from longdoc.training.data import EpochSampler, Example, build_examples, check_readable
 from longdoc.training.decisions import fit_on_validation
 from longdoc.training.evaluation import metrics_of
 from longdoc.training.frozen_rows import FrozenRows
@@ -48,6 +49,7 @@ def fine_tune(
     settings: TrainingConfig,
     progress: Callable[[TrainingProgress], None] | None = None,
     card: Callable[[TrainingReport], str] | None = None,
+    configuration: str = "",
 ) -> TrainingReport:
     """Train the pipeline's model on whole documents and write the best epoch as a model folder.
 
@@ -58,12 +60,17 @@ def fine_tune(
         settings: see `TrainingConfig`.
         progress: called now and then with numbers.
         card: makes the README.md of the model folder from the report.
+        configuration: the text of `config.resolved.yaml`.
 
     Returns:
         What happened, also written as lines of `metrics.jsonl`.
+
+    Raises:
+        DataError, ConfigurationError: documents and settings do not fit together; nothing was written.
     """
     started = time.monotonic()
     run = _Run(pipeline, train, validation, output, settings, progress)
+    run.begin(configuration)
     with MetricsFile(output / "metrics.jsonl", run.accelerator.is_main_process) as metrics:
         run.encode_frozen()
         for epoch in range(settings.num_train_epochs):
@@ -73,7 +80,7 @@ def fine_tune(
     report = run.finish()
     report.seconds = time.monotonic() - started
     if run.accelerator.is_main_process:
-        pipeline.save(output, card(report) if card is not None else "")
+        pipeline.save(output, card(report) if card is not None else "", overwrite=True)
         shutil.rmtree(output / BEST_SO_FAR.parts[0], ignore_errors=True)  # the same weights as the model folder's
     run.accelerator.wait_for_everyone()
     return report
@@ -103,7 +110,10 @@ class _Run:
         self.model.to(self.accelerator.device)
         self.frozen = freeze_parts(self.model, settings.freeze)
         task, labels = pipeline.settings.task, pipeline.labels
-        self.examples, empty = build_examples(train, pipeline.tokenizer, pipeline.chunker, labels, task)
+        unknown = pipeline.prediction.max_unknown_share
+        if validation:
+            check_readable(validation, pipeline.tokenizer, pipeline.chunker, unknown)
+        self.examples, left_out = build_examples(train, pipeline.tokenizer, pipeline.chunker, labels, task, unknown)
         self.loss = DocumentLoss(task, [e.target for e in self.examples], len(labels), settings.class_weights)
         self.rows = FrozenRows(pipeline) if self.frozen and not self.model.readout.learns_rows else None
         self.best = BestEpoch(chosen_metric(settings.metric_for_best_model, task, bool(validation)))
@@ -112,7 +122,8 @@ class _Run:
             metric=self.best.metric,
             train_documents=len(self.examples),
             validation_documents=len(validation),
-            empty_documents=len(empty),
+            empty_documents=left_out["empty"],
+            unreadable_documents=left_out.total() - left_out["empty"],
         )
         self.sampler = EpochSampler(
             [e.tokens for e in self.examples],
@@ -124,12 +135,21 @@ class _Run:
         self.optimizer = self.accelerator.prepare(build_optimizer(self.model, settings))
         steps = -(-self.sampler.steps // settings.gradient_accumulation_steps)
         self.schedule = LinearSchedule(self.optimizer, settings.num_train_epochs * steps, settings.warmup_ratio)
-        output.mkdir(parents=True, exist_ok=True)
+
+    def begin(self, configuration: str) -> None:
+        """Make the folder. What an earlier run left there unfinished goes: this one starts over."""
+        if self.accelerator.is_main_process:
+            shutil.rmtree(self.output / BEST_SO_FAR.parts[0], ignore_errors=True)
+            self.output.mkdir(parents=True, exist_ok=True)
+            write_text(self.output / "config.resolved.yaml", configuration)
+        self.accelerator.wait_for_everyone()
 
     def encode_frozen(self) -> None:
         """Rows of all documents, where the encoder does not learn."""
         if self.rows is not None:
-            self.rows.compute(self.train, self.validation, lambda done, of: self._tell("rows", 0, done, of))
+            self.rows.compute(
+                self.examples, self.train, self.validation, lambda done, of: self._tell("rows", 0, done, of)
+            )
 
     def train_epoch(self, epoch: int, metrics: MetricsFile) -> None:
         """Every training document once."""
@@ -174,7 +194,7 @@ class _Run:
         if improved and self.accelerator.is_main_process and not self.frozen:
             # An epoch of a whole encoder takes long: it must survive a crash.
             (self.output / BEST_SO_FAR).parent.mkdir(exist_ok=True)
-            self.pipeline.save(self.output / BEST_SO_FAR)
+            self.pipeline.save(self.output / BEST_SO_FAR, overwrite=True)
 
     def finish(self) -> TrainingReport:
         """Put the best weights back, fit how their scores become answers, and say what happened."""
@@ -183,6 +203,7 @@ class _Run:
             self.report.best_epoch, self.report.best = self.best.epoch, self.best.value
             fit_on_validation(self.pipeline, self.validation, self.best.results, self.settings.decisions)
             self.report.validation = metrics_of(self.pipeline, self.validation, self.best.results)
+            self.report.unanswered_validation = sum(not result.ok for result in self.best.results)
         self.model.eval()
         return self.report
 

@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import IO, Any
 
+from longdoc.files import cannot_write
+
 __all__ = ["MetricsFile"]
 
 
@@ -24,7 +26,10 @@ class MetricsFile:
 
     def __enter__(self) -> MetricsFile:
         if self.active:
-            self.file = self.path.open("w", encoding="utf-8")
+            try:
+                self.file = self.path.open("w", encoding="utf-8")
+            except OSError as error:
+                raise cannot_write(self.path, error) from None
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -36,5 +41,8 @@ class MetricsFile:
     def write(self, **values: Any) -> None:
         """Add a line."""
         if self.file is not None:
-            self.file.write(json.dumps(values) + "\n")
-            self.file.flush()
+            try:
+                self.file.write(json.dumps(values) + "\n")
+                self.file.flush()
+            except OSError as error:
+                raise cannot_write(self.path, error) from None

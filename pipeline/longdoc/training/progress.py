@@ -33,6 +33,9 @@ class TrainingReport:
         best: its value on the validation documents.
         validation: all metrics of the best epoch.
         empty_documents: training documents without a token, left out.
+        unreadable_documents: training documents that the tokenizer hardly knows, left out, as they would not be
+            answered either.
+        unanswered_validation: validation documents without an answer in the best epoch.
         seconds: wall time.
     """
 
@@ -43,5 +46,7 @@ class TrainingReport:
     train_documents: int = 0
     validation_documents: int = 0
     empty_documents: int = 0
+    unreadable_documents: int = 0
+    unanswered_validation: int = 0
     steps: int = 0
     seconds: float = 0.0

@@ -1,16 +1,10 @@
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longdoc.errors import DataError, UsageError
-from longdoc.training.data import EpochSampler, collect_labels, encode_targets
-from longdoc.types import Document
-
-
-def documents(*labels: str | None) -> list[Document]:
-    return [Document(id=str(n), text="x", label=label) for n, label in enumerate(labels)]
+from longdoc.errors import UsageError
+from longdoc.training.data import EpochSampler
 
 
 @settings(deadline=None, max_examples=60)
@@ -63,41 +57,3 @@ def test_work_is_dealt_evenly_by_tokens() -> None:
 def test_ranks_are_checked() -> None:
     with pytest.raises(UsageError, match=r"^`rank` must be in \[0, 2\), but is 2 instead\.$"):
         EpochSampler([1], 1, 0, 2, 2)
-
-
-def test_labels_are_sorted_names() -> None:
-    assert collect_labels(documents("b", "a", "b"), "single_label") == ("a", "b")
-    many = [Document(id="1", text="x", labels=("z", "y")), Document(id="2", text="x", labels=())]
-    assert collect_labels(many, "multi_label") == ("y", "z")
-    assert collect_labels([Document(id="1", text="x", target=1.5)], "regression") == ("value",)
-
-
-def test_a_missing_field_is_counted_and_placed() -> None:
-    with pytest.raises(DataError) as caught:
-        collect_labels(documents("a", None, "b", None), "single_label")
-    assert str(caught.value) == (
-        "`model.task: single_label` needs the field `label` in every training document, but 2 of 4 have none "
-        "(numbers 2, 4). Map it with `read.fields.label` or set `model.task`."
-    )
-
-
-def test_one_label_is_not_a_task() -> None:
-    with pytest.raises(DataError, match=r"needs at least 2 different labels, but the data have 1\.$"):
-        collect_labels(documents("a", "a"), "single_label")
-
-
-def test_targets_have_the_form_of_the_task() -> None:
-    assert [int(t) for t in encode_targets(documents("b", "a"), ("a", "b"), "single_label")] == [1, 0]
-    rows = encode_targets([Document(id="1", text="x", labels=("c", "a"))], ("a", "b", "c"), "multi_label")
-    assert rows[0].tolist() == [1.0, 0.0, 1.0]
-    numbers = encode_targets([Document(id="1", text="x", target=-2.0)], ("value",), "regression")
-    assert torch.equal(numbers[0], torch.tensor(-2.0))
-
-
-def test_a_label_that_the_model_does_not_know_is_refused() -> None:
-    with pytest.raises(DataError) as caught:
-        encode_targets(documents("a", "q", "q", None), ("a", "b"), "single_label")
-    assert str(caught.value) == (
-        "every document must carry an answer that the model knows, but 1 have none and 2 carry one of 1 unknown "
-        "labels ('q'). Correct the data, or list all labels in `model.labels`."
-    )

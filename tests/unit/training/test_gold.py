@@ -1,0 +1,130 @@
+"""What labelled documents say is right, and what is said where they do not: counts, never a column's text."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from longdoc.errors import DataError
+from longdoc.training.gold import check_gold, collect_labels, doubtful, encode_targets
+from longdoc.types import Document, Task
+
+SECRET = "Mr Smith is ill"
+
+
+def documents(*labels: str | None) -> list[Document]:
+    return [Document(id=str(n), text=f"text {n}", label=label) for n, label in enumerate(labels)]
+
+
+def numbers(*targets: float) -> list[Document]:
+    return [Document(id=str(n), text="x", target=target) for n, target in enumerate(targets)]
+
+
+def test_labels_are_sorted_names() -> None:
+    assert collect_labels(documents("b", "a", "b"), "single_label") == ("a", "b")
+    many = [Document(id="1", text="x", labels=("z", "y")), Document(id="2", text="x", labels=())]
+    assert collect_labels(many, "multi_label") == ("y", "z")
+    assert collect_labels([Document(id="1", text="x", target=1.5)], "regression") == ("value",)
+
+
+def test_one_label_is_not_a_task() -> None:
+    with pytest.raises(DataError, match=r"needs at least 2 different labels, but the data have 1\.$"):
+        collect_labels(documents("a", "a"), "single_label")
+
+
+def test_targets_have_the_form_of_the_task() -> None:
+    assert [int(t) for t in encode_targets(documents("b", "a"), ("a", "b"), "single_label")] == [1, 0]
+    rows = encode_targets([Document(id="1", text="x", labels=("c", "a"))], ("a", "b", "c"), "multi_label")
+    assert rows[0].tolist() == [1.0, 0.0, 1.0]
+    numbers = encode_targets([Document(id="1", text="x", target=-2.0)], ("value",), "regression")
+    assert torch.equal(numbers[0], torch.tensor(-2.0))
+
+
+@pytest.mark.parametrize(
+    ("purpose", "message"),
+    [
+        (
+            "training",
+            "`model.task: single_label` needs the field `label` in every training document, but 2 of 4 have none "
+            "(numbers 2, 4). Map it with `read.fields.label` or set `model.task`.",
+        ),
+        (
+            "validation",
+            "`model.task: single_label` needs the field `label` in every validation document, but 2 of 4 have none "
+            "(numbers 2, 4). Map it with `read.fields.label` or set `model.task`.",
+        ),
+        (
+            "evaluation",
+            "a single_label model needs the field `label` in every evaluation document, but 2 of 4 have none "
+            "(numbers 2, 4). Map it with `read.fields.label`.",
+        ),
+    ],
+)
+def test_a_missing_field_is_counted_and_placed(purpose, message: str) -> None:
+    with pytest.raises(DataError) as caught:
+        check_gold(documents("a", None, "b", None), None, "single_label", purpose)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("task", ["single_label", "multi_label"])
+@pytest.mark.parametrize(
+    ("purpose", "message"),
+    [
+        (
+            "training",
+            "`model.labels` must name every label of the training documents, but 2 of 3 have a label that is not among "
+            "its 2 (1 different ones; numbers 2, 3). Correct the data, or name them too.",
+        ),
+        (
+            "evaluation",
+            "the model must know every label of the evaluation documents, but 2 of 3 have a label that is not among "
+            "its 2 (1 different ones; numbers 2, 3). Correct the data, or train a model with these labels.",
+        ),
+    ],
+)
+def test_an_unknown_label_is_counted_and_placed_and_never_shown(task: Task, purpose, message: str) -> None:
+    """A column that was taken for labels by mistake holds text."""
+    given = documents("a", SECRET, SECRET)
+    if task == "multi_label":
+        given = [Document(id=d.id, text=d.text, labels=(d.label or "",)) for d in given]
+    with pytest.raises(DataError) as caught:
+        check_gold(given, ("a", "b"), task, purpose)
+    assert str(caught.value) == message
+
+
+def test_only_the_first_places_are_listed() -> None:
+    with pytest.raises(DataError, match=r"numbers 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 5 more"):
+        check_gold(documents(*[None] * 15), None, "single_label")
+
+
+@pytest.mark.parametrize("target", [1e300, -1e19])
+def test_a_target_whose_square_is_no_float32_is_refused(target: float) -> None:
+    with pytest.raises(DataError) as caught:
+        check_gold(numbers(1.0, target), None, "regression")
+    assert str(caught.value) == (
+        "`target` must be between -1e+18 and 1e+18 in every training document, but is beyond in 1 of 2 (number 2). "
+        "Divide all by a constant."
+    )
+    check_gold(numbers(1e18, 0.0), None, "regression")
+
+
+def test_a_validation_document_that_was_trained_on_is_pointed_out() -> None:
+    train, validation = documents("a", "b"), [*documents("a"), Document(id="z", text="new", label="b")]
+    assert doubtful(train, validation, "single_label") == [
+        "1 validation document of 2 has the text of a training document (number 1): the measured quality will be too "
+        "good."
+    ]
+    assert doubtful(train, validation[1:], "single_label") == []
+
+
+def test_a_label_without_a_training_document_is_pointed_out() -> None:
+    validation = [Document(id="z", text="new", label=SECRET), Document(id="y", text="newer", label="a")]
+    assert doubtful(documents("a", "b"), validation, "single_label") == [
+        "1 label stands in validation documents only (number 1): no training document shows the model what it is."
+    ]
+
+
+def test_spellings_of_one_label_are_pointed_out() -> None:
+    assert doubtful(documents("yes", "Yes ", "no"), [], "single_label") == [
+        "3 labels are 2 if capitals and spaces do not count: each spelling is a class of its own."
+    ]
