@@ -11,7 +11,7 @@ from typing import Any
 from longdoc.checkpoints import Checkpoint, adopt_head, open_checkpoint, resolve_checkpoint
 from longdoc.checkpoints.heads import ClassifierFormat
 from longdoc.checkpoints.opening import OWN_MARK, family_of
-from longdoc.checkpoints.reading import choice
+from longdoc.checkpoints.reading import choice, whole
 from longdoc.checkpoints.resolve import pinned_name
 from longdoc.checkpoints.settings import ModelSettings
 from longdoc.checkpoints.weights import read_json
@@ -122,6 +122,7 @@ def holds_classifier(folder: Path) -> bool:
     return (
         family is not None
         and family.classifier is not None
+        and isinstance(architectures, list)
         and family.classifier.architecture in architectures
         and OWN_MARK not in config  # one of ours that was cut short
     )
@@ -143,8 +144,7 @@ def labels_of(config: Mapping[str, Any]) -> tuple[str, ...]:
     """
     named = config.get("id2label")
     if not isinstance(named, Mapping):
-        count = choice(config, "num_labels", 2)
-        return tuple(f"LABEL_{number}" for number in range(count if isinstance(count, int) else 2))
+        return tuple(f"LABEL_{number}" for number in range(whole(config, "num_labels", 2, 1, 1 << 20)))
     labels = [named.get(str(number)) for number in range(len(named))]
     if not labels or not all(isinstance(label, str) for label in labels) or len(set(labels)) < len(labels):
         raise CheckpointError(
@@ -163,4 +163,5 @@ def _longest(folder: Path) -> int:
 
 def _task(config: Mapping[str, Any], labels: int) -> Task:
     """As transformers decides where `problem_type` is not given: one output is a number."""
-    return _TASKS.get(config.get("problem_type"), "regression" if labels == 1 else "single_label")
+    named = config.get("problem_type")
+    return _TASKS.get(named if isinstance(named, str) else None, "regression" if labels == 1 else "single_label")

@@ -9,7 +9,7 @@ from longdoc.checkpoints.bert_layout import embedding_rules, fields_from_hf, fie
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.heads import ClassifierFormat, head_dropout, plain_tagger
 from longdoc.checkpoints.keymap import KeyMap
-from longdoc.checkpoints.reading import ACTIVATION_TO_HF, activation_of, choice, encoder_config, require
+from longdoc.checkpoints.reading import ACTIVATION_TO_HF, activation_of, choice, encoder_config, require, whole
 from longdoc.errors import CheckpointError
 from longdoc.nn import EncoderConfig
 from longdoc.nn.pooling import PoolingKind
@@ -29,7 +29,7 @@ def _config_from_hf(config: Mapping[str, Any]) -> EncoderConfig:
     terms = choice(config, "pos_att_type", [])
     if isinstance(terms, str):
         terms = [term.strip() for term in terms.lower().split("|")]
-    if sorted(terms) != ["c2p", "p2c"]:
+    if not isinstance(terms, list) or sorted(map(str, terms)) != ["c2p", "p2c"]:
         raise CheckpointError(f"`pos_att_type` must be c2p and p2c, but is {terms!r} instead. {_OTHER_KIND}")
     fields = fields_from_hf(
         config,
@@ -42,14 +42,14 @@ def _config_from_hf(config: Mapping[str, Any]) -> EncoderConfig:
         token_types=0,
     )
     require(config, "embedding_size", fields["width"], fields["width"], _OTHER_KIND)
-    longest = choice(config, "max_relative_positions", -1)
+    longest = whole(config, "max_relative_positions", -1, -1)
     buckets = choice(config, "position_buckets", -1)
-    if not isinstance(buckets, int) or buckets < 1:
+    if type(buckets) is not int or buckets < 1:
         raise CheckpointError(f"`position_buckets` must be at least 1, but is {buckets!r} instead. {_OTHER_KIND}")
     position = {
         "kind": "disentangled",
         "buckets": buckets,
-        "max_distance": longest if isinstance(longest, int) and longest > 0 else fields["max_len"],
+        "max_distance": longest if longest > 0 else fields["max_len"],
         "norm_eps": fields["norm_eps"],
     }
     return encoder_config(

@@ -8,7 +8,7 @@ from typing import Any
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.heads import ClassifierFormat, plain_tagger
 from longdoc.checkpoints.keymap import KeyMap
-from longdoc.checkpoints.reading import ACTIVATION_TO_HF, activation_of, choice, encoder_config
+from longdoc.checkpoints.reading import ACTIVATION_TO_HF, activation_of, choice, encoder_config, head_width_of, whole
 from longdoc.checkpoints.rope import rope_from_hf, rope_to_hf
 from longdoc.errors import CheckpointError
 from longdoc.nn import EncoderConfig
@@ -21,14 +21,14 @@ _LAYER = "model.layers.{}"
 
 def _config_from_hf(config: Mapping[str, Any]) -> EncoderConfig:
     width, heads = choice(config, "hidden_size", 768), choice(config, "num_attention_heads", 12)
-    head_width, shared = config.get("head_dim"), config.get("num_key_value_heads")
-    max_len = choice(config, "max_position_embeddings", 8192)
+    shared = config.get("num_key_value_heads")
+    max_len = whole(config, "max_position_embeddings", 8192)
     return encoder_config(
         vocab_size=choice(config, "vocab_size", 128256),
         width=width,
         layers=choice(config, "num_hidden_layers", 12),
         heads=heads,
-        head_width=None if head_width is None or head_width * heads == width else head_width,
+        head_width=head_width_of(config, width, heads),
         key_value_heads=None if shared == heads else shared,
         feed_forward_width=choice(config, "intermediate_size", 3072),
         feed_forward="gated",
@@ -80,7 +80,7 @@ _POOLINGS: dict[str, tuple[PoolingKind, bool]] = {
 
 def _readout_from_hf(config: Mapping[str, Any]) -> tuple[PoolingKind, dict[str, Any]]:
     named = choice(config, "classifier_pooling", "late")
-    if named not in _POOLINGS:
+    if not isinstance(named, str) or named not in _POOLINGS:
         raise CheckpointError(f"`classifier_pooling` must be one of {', '.join(_POOLINGS)}, but is {named!r} instead.")
     pooling, per_token = _POOLINGS[named]
     return pooling, {"kind": "dense", "activation": "gelu", "dropout": 0.0, "per_token": per_token}

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from longdoc.checkpoints.keymap import KeyMap
-from longdoc.checkpoints.reading import choice
+from longdoc.checkpoints.reading import share
+from longdoc.errors import CheckpointError
 from longdoc.nn.heads import HeadConfig, HeadKind
 from longdoc.nn.layers import Activation
 from longdoc.nn.pooling import PoolingKind
@@ -47,7 +48,7 @@ class ClassifierFormat:
     def readout(self, config: Mapping[str, Any]) -> VectorsReadoutConfig:
         """The readout that gives the scores of transformers on texts of one chunk."""
         pooling, head = self.from_hf(config)
-        return VectorsReadoutConfig(pooling=pooling, head=_HEAD.validate_python(head))
+        return VectorsReadoutConfig(pooling=pooling, head=_head(head))
 
     def describe(self, readout: ReadoutConfig, config: Mapping[str, Any]) -> dict[str, Any] | None:
         """The keys of `config.json` for a readout; None where this class is not what the readout is.
@@ -73,7 +74,7 @@ class TaggerFormat:
 
     def head(self, config: Mapping[str, Any]) -> HeadKind:
         """The configuration of the head."""
-        return _HEAD.validate_python(self.from_hf(config))
+        return _head(self.from_hf(config))
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,17 @@ class LanguageModelFormat:
     from_hf: Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
+def _head(fields: Mapping[str, Any]) -> HeadKind:
+    """A head's configuration from what a file says."""
+    try:
+        return _HEAD.validate_python(fields)
+    except ValidationError as error:
+        faults = ", ".join(sorted({str(fault["loc"][-1]) for fault in error.errors(include_input=False)}))
+        raise CheckpointError(
+            f"`config.json` must describe a head, but these entries of it are impossible: {faults}."
+        ) from None
+
+
 def _scoring(head: HeadKind) -> dict[str, Any]:
     return head.model_dump(exclude={"dropout", "row_dropout"})
 
@@ -93,7 +105,7 @@ def head_dropout(config: Mapping[str, Any], *names: str, default: float = 0.1) -
     """The first of these keys that says a number."""
     for name in names:
         if config.get(name) is not None:
-            return float(choice(config, name, default))
+            return share(config, name, default)
     return default
 
 

@@ -13,8 +13,8 @@ from longdoc.checkpoints.bert_layout import embedding_rules, fields_from_hf, fie
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.heads import dense_head, plain_tagger
 from longdoc.checkpoints.keymap import KeyMap
-from longdoc.checkpoints.reading import choice, encoder_config
-from longdoc.checkpoints.roberta import offset_fields, offset_keys
+from longdoc.checkpoints.reading import DEEPEST, choice, encoder_config, whole
+from longdoc.checkpoints.roberta import offset_fields, offset_keys, offset_of
 from longdoc.errors import CheckpointError
 from longdoc.nn import EncoderConfig
 
@@ -25,15 +25,16 @@ _ATTENTION = "longformer.encoder.layer.{}.attention.self"
 
 def _config_from_hf(config: Mapping[str, Any]) -> EncoderConfig:
     fields = fields_from_hf(config, pad_id=1)
+    layers = whole(config, "num_hidden_layers", 12, 1, DEEPEST)
     windows = choice(config, "attention_window", 512)
-    each = windows if isinstance(windows, list | tuple) else [windows] * fields["layers"]
-    if len(each) != fields["layers"] or not all(isinstance(window, int) and window % 2 == 0 for window in each):
+    each = windows if isinstance(windows, list | tuple) else [windows] * layers
+    if len(each) != layers or not all(type(window) is int and window > 0 and window % 2 == 0 for window in each):
         raise CheckpointError(
-            f"`attention_window` must be one even number, or one for each of the {fields['layers']} layers, but is "
+            f"`attention_window` must be one even number, or one for each of the {layers} layers, but is "
             f"{windows!r} instead."
         )
     return encoder_config(
-        **offset_fields(fields, int(fields["pad_id"]) + 1),
+        **offset_fields(fields, offset_of(config)),
         window=tuple(window // 2 for window in each),
         global_tokens=1,
         family="longformer",

@@ -11,7 +11,15 @@ from typing import Any
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.heads import ClassifierFormat, LanguageModelFormat, TaggerFormat, head_dropout
 from longdoc.checkpoints.keymap import QUERY_KEY_VALUE, Fusion, KeyMap
-from longdoc.checkpoints.reading import ACTIVATION_TO_HF, activation_of, choice, encoder_config
+from longdoc.checkpoints.reading import (
+    ACTIVATION_TO_HF,
+    DEEPEST,
+    activation_of,
+    choice,
+    encoder_config,
+    mapping,
+    whole,
+)
 from longdoc.checkpoints.rope import scaling_from_hf, scaling_to_hf
 from longdoc.errors import CheckpointError
 from longdoc.nn import EncoderConfig
@@ -27,15 +35,14 @@ _POOLINGS: dict[str, PoolingKind] = {"cls": "cls", "mean": "mean_with_specials"}
 
 
 def _config_from_hf(config: Mapping[str, Any]) -> EncoderConfig:
-    layers = choice(config, "num_hidden_layers", 22)
-    every = choice(config, "global_attn_every_n_layers", 3)
+    layers = whole(config, "num_hidden_layers", 22, 1, DEEPEST)
+    every = whole(config, "global_attn_every_n_layers", 3)
     types = choice(config, "layer_types", [_SLIDING if number % every else _FULL for number in range(layers)])
-    if len(types) != layers or not set(types) <= set(_THETA):
+    if not isinstance(types, list) or len(types) != layers or not all(kind in (_FULL, _SLIDING) for kind in types):
         raise CheckpointError(
-            f"`layer_types` must name {layers} layers as {_FULL} or {_SLIDING}, but names {len(types)} as "
-            f"{', '.join(sorted(set(map(str, types))))}."
+            f"`layer_types` must name {layers} layers, each {_FULL} or {_SLIDING}, but does not. Correct `config.json`."
         )
-    max_len = choice(config, "max_position_embeddings", 8192)
+    max_len = whole(config, "max_position_embeddings", 8192)
     parameters = {kind: _rope_of(config, kind) for kind in _THETA}
     scalings = {kind: scaling_from_hf(each, max_len) for kind, each in parameters.items() if kind in types}
     if len({str(scaling) for scaling in scalings.values()}) > 1:
@@ -43,7 +50,7 @@ def _config_from_hf(config: Mapping[str, Any]) -> EncoderConfig:
             f"`rope_parameters` must stretch {_FULL} and {_SLIDING} alike, but does not. Such a scaling cannot be "
             "followed."
         )
-    radius = choice(config, "local_attention", 128) // 2
+    radius = whole(config, "local_attention", 128) // 2
     return encoder_config(
         vocab_size=choice(config, "vocab_size", 50368),
         width=choice(config, "hidden_size", 768),
@@ -75,7 +82,8 @@ def _config_from_hf(config: Mapping[str, Any]) -> EncoderConfig:
 
 def _rope_of(config: Mapping[str, Any], kind: str) -> dict[str, Any]:
     """`rope_parameters` of one type of layer, by new keys or old ones."""
-    given = choice(choice(config, "rope_parameters", {}), kind, choice(config, "rope_scaling", {}))
+    parameters = mapping(config, "rope_parameters")
+    given = mapping(parameters, kind) if kind in parameters else mapping(config, "rope_scaling")
     theta = choice(given, "rope_theta", choice(config, _OLD_THETA[kind], _THETA[kind]))
     return {**given, "rope_theta": theta}
 
@@ -122,7 +130,7 @@ def _head(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def _readout_from_hf(config: Mapping[str, Any]) -> tuple[PoolingKind, dict[str, Any]]:
     pooling = choice(config, "classifier_pooling", "cls")
-    if pooling not in _POOLINGS:
+    if not isinstance(pooling, str) or pooling not in _POOLINGS:
         raise CheckpointError(f"`classifier_pooling` must be cls or mean, but is {pooling!r} instead.")
     return _POOLINGS[pooling], _head(config)
 

@@ -9,7 +9,7 @@ from longdoc.checkpoints.bert_layout import fields_from_hf, fields_to_hf, full_n
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.heads import dense_head, plain_tagger
 from longdoc.checkpoints.keymap import KeyMap
-from longdoc.checkpoints.reading import encoder_config, require
+from longdoc.checkpoints.reading import encoder_config, require, whole
 from longdoc.nn import EncoderConfig
 
 __all__ = ["MPNET"]
@@ -22,7 +22,7 @@ def _config_from_hf(config: Mapping[str, Any]) -> EncoderConfig:
     fields = fields_from_hf(config, vocab_size=30527, pad_id=1, token_types=0)
     require(config, "relative_attention_num_buckets", 32, 32, "The code of the family knows no other number.")
     position = {"kind": "stacked", "parts": [{"kind": "learned", "offset": _OFFSET}, {"kind": "buckets"}]}
-    fields |= {"position": position, "max_len": fields["max_len"] - _OFFSET, "token_types": 0}
+    fields |= {"position": position, "max_len": whole(fields, "max_len", 512, _OFFSET + 1) - _OFFSET, "token_types": 0}
     return encoder_config(**fields, family="mpnet")
 
 

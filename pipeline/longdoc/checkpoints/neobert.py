@@ -11,7 +11,7 @@ from typing import Any
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.heads import ClassifierFormat, head_dropout
 from longdoc.checkpoints.keymap import QUERY_KEY_VALUE, Fusion, KeyMap
-from longdoc.checkpoints.reading import choice, encoder_config
+from longdoc.checkpoints.reading import choice, encoder_config, whole
 from longdoc.nn import EncoderConfig
 from longdoc.nn.pooling import PoolingKind
 
@@ -21,7 +21,7 @@ _LAYER = "model.transformer_encoder.{}"
 
 
 def _config_from_hf(config: Mapping[str, Any]) -> EncoderConfig:
-    inner = int(2 * choice(config, "intermediate_size", 3072) / 3)
+    inner = int(2 * whole(config, "intermediate_size", 3072) / 3)
     return encoder_config(
         vocab_size=choice(config, "vocab_size", 30522),
         width=choice(config, "hidden_size", 768),

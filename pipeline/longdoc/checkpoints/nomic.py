@@ -12,7 +12,7 @@ from longdoc.checkpoints.bert_layout import fields_from_hf, fields_to_hf, full_n
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.heads import plain_tagger, pooler_head
 from longdoc.checkpoints.keymap import QUERY_KEY_VALUE, Fusion, KeyMap
-from longdoc.checkpoints.reading import encoder_config
+from longdoc.checkpoints.reading import encoder_config, head_width_of
 from longdoc.checkpoints.rope import rope_from_hf, rope_to_hf
 from longdoc.nn import EncoderConfig
 
@@ -31,10 +31,9 @@ def _config_from_hf(config: Mapping[str, Any]) -> EncoderConfig:
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
     )
-    head_width = config.get("head_dim")
     return encoder_config(
         **fields,
-        head_width=None if head_width is None or head_width * fields["heads"] == fields["width"] else head_width,
+        head_width=head_width_of(config, fields["width"], fields["heads"]),
         feed_forward="gated",
         bias=False,
         norm_bias=True,

@@ -30,7 +30,7 @@ from longdoc.checkpoints.nomic import NOMIC_BERT
 from longdoc.checkpoints.reading import encoder_config
 from longdoc.checkpoints.roberta import CAMEMBERT, ROBERTA, XLM_ROBERTA
 from longdoc.checkpoints.weights import read_json, read_tensors
-from longdoc.errors import CheckpointError
+from longdoc.errors import CheckpointError, UsageError
 from longdoc.nn import Encoder, EncoderConfig
 
 __all__ = ["FAMILIES", "OWN", "OWN_ENCODER", "OWN_MARK", "OWN_READOUT", "Checkpoint", "family_of", "open_checkpoint"]
@@ -130,8 +130,11 @@ def _load(
     family: Family | None,
     head_keys: KeyMap | None,
 ) -> Checkpoint:
-    with torch.device("meta"):
-        encoder = Encoder(chosen)
+    try:
+        with torch.device("meta"):
+            encoder = Encoder(chosen)
+    except UsageError as error:  # parts that are possible, but not together
+        raise CheckpointError(f"`config.json` must describe an encoder, but does not: {error}") from None
     ours: dict[str, Tensor] = {}
     readout: dict[str, Tensor] = {}
     carried: dict[str, Tensor] = {}

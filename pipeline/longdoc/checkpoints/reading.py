@@ -11,7 +11,19 @@ from longdoc.errors import CheckpointError
 from longdoc.nn import EncoderConfig
 from longdoc.nn.layers import Activation
 
-__all__ = ["ACTIVATION_TO_HF", "activation_of", "choice", "encoder_config", "refuse_decoders", "require"]
+__all__ = [
+    "ACTIVATION_TO_HF",
+    "DEEPEST",
+    "activation_of",
+    "choice",
+    "encoder_config",
+    "head_width_of",
+    "mapping",
+    "refuse_decoders",
+    "require",
+    "share",
+    "whole",
+]
 
 _ACTIVATION_FROM_HF: dict[str, Activation] = {
     "gelu": "gelu",
@@ -23,6 +35,11 @@ _ACTIVATION_FROM_HF: dict[str, Activation] = {
     "swish": "silu",
     "tanh": "tanh",
 }
+
+_MOST = 1 << 31
+
+DEEPEST = 1 << 10
+"""Layers that an encoder may have at most."""
 
 ACTIVATION_TO_HF: dict[Activation, str] = {
     "gelu": "gelu",
@@ -38,6 +55,52 @@ def choice(config: Mapping[str, Any], name: str, default: Any) -> Any:
     """The value of a key; null counts as not given."""
     value = config.get(name)
     return default if value is None else value
+
+
+def whole(config: Mapping[str, Any], name: str, default: int, lowest: int = 1, highest: int = _MOST) -> int:
+    """A whole number that we calculate with before the configuration as a whole is checked.
+
+    Raises:
+        CheckpointError: it is none, or out of bounds.
+    """
+    value = choice(config, name, default)
+    if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
+        raise CheckpointError(
+            f"`{name}` must be a whole number from {lowest} to {highest}, but is {_said(value)} instead."
+        )
+    return value
+
+
+def head_width_of(config: Mapping[str, Any], width: Any, heads: Any) -> int | None:
+    """What `head_dim` says; None where it is what width and heads make anyway."""
+    if config.get("head_dim") is None:
+        return None
+    head_width = whole(config, "head_dim", 1)
+    return None if isinstance(heads, int) and head_width * heads == width else head_width
+
+
+def share(config: Mapping[str, Any], name: str, default: float) -> float:
+    """A probability below 1, such as dropout.
+
+    Raises:
+        CheckpointError: it is none.
+    """
+    value = choice(config, name, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
+        raise CheckpointError(f"`{name}` must be a number from 0, below 1, but is {_said(value)} instead.")
+    return float(value)
+
+
+def mapping(config: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """An object; null, or nothing, is an empty one.
+
+    Raises:
+        CheckpointError: it is something else.
+    """
+    value = choice(config, name, {})
+    if not isinstance(value, Mapping):
+        raise CheckpointError(f"`{name}` must be an object, but is {_said(value)} instead.")
+    return dict(value)
 
 
 def activation_of(config: Mapping[str, Any], name: str = "hidden_act", default: str = "gelu") -> Activation:
@@ -95,7 +158,8 @@ def encoder_config(**fields: Any) -> EncoderConfig:
 
 
 def _said(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else repr(value)
+    said = str(value).lower() if isinstance(value, bool) else repr(value)
+    return said if len(said) <= 60 else f"{said[:60]}..."
 
 
 def _sentence(message: str) -> str:

@@ -12,13 +12,18 @@ from longdoc.checkpoints.bert_layout import embedding_rules, fields_from_hf, fie
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.heads import LanguageModelFormat, dense_head, plain_tagger
 from longdoc.checkpoints.keymap import KeyMap
-from longdoc.checkpoints.reading import choice, encoder_config, refuse_decoders
+from longdoc.checkpoints.reading import choice, encoder_config, refuse_decoders, whole
 from longdoc.nn import EncoderConfig
 from longdoc.nn.position import LearnedConfig
 
-__all__ = ["CAMEMBERT", "ROBERTA", "XLM_ROBERTA", "offset_fields", "offset_keys"]
+__all__ = ["CAMEMBERT", "ROBERTA", "XLM_ROBERTA", "offset_fields", "offset_keys", "offset_of"]
 
 _DROPOUTS = ("classifier_dropout", "hidden_dropout_prob")
+
+
+def offset_of(config: Mapping[str, Any]) -> int:
+    """The row of position 0."""
+    return whole(config, "pad_token_id", 1, 0, 1 << 20) + 1
 
 
 def offset_fields(fields: dict[str, Any], offset: int) -> dict[str, Any]:
@@ -26,7 +31,7 @@ def offset_fields(fields: dict[str, Any], offset: int) -> dict[str, Any]:
     return {
         **fields,
         "position": {"kind": "learned", "offset": offset},
-        "max_len": int(fields["max_len"]) - offset,
+        "max_len": whole(fields, "max_len", 512, offset + 1) - offset,
     }
 
 
@@ -40,7 +45,7 @@ def _config_from_hf(model_type: str) -> Callable[[Mapping[str, Any]], EncoderCon
     def read(config: Mapping[str, Any]) -> EncoderConfig:
         refuse_decoders(config)
         fields = fields_from_hf(config, vocab_size=50265 if model_type == "roberta" else 30522, pad_id=1)
-        return encoder_config(**offset_fields(fields, int(fields["pad_id"]) + 1), family=model_type)
+        return encoder_config(**offset_fields(fields, offset_of(config)), family=model_type)
 
     return read
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from longdoc.checkpoints.reading import choice
+from longdoc.checkpoints.reading import choice, mapping, whole
 from longdoc.errors import CheckpointError
 from longdoc.nn.position import RotaryConfig
 
@@ -53,7 +53,7 @@ def scaling_from_hf(parameters: Mapping[str, Any], max_len: int) -> dict[str, An
     given = {name: value for name, value in parameters.items() if name not in _NOT_SCALING and value is not None}
     if kind == "default":
         fields: dict[str, str] = {}
-    elif kind in _FIELDS:
+    elif isinstance(kind, str) and kind in _FIELDS:
         fields = _FIELDS[kind]
     else:
         raise CheckpointError(
@@ -75,7 +75,7 @@ def scaling_from_hf(parameters: Mapping[str, Any], max_len: int) -> dict[str, An
         scaling |= {"original_max_len": max_len, "target_len": max_len}
     if kind == "longrope":
         scaling |= {"target_len": given.get("original_max_position_embeddings", max_len)}
-        scaling.setdefault("factor", max_len / max(1, given.get("original_max_position_embeddings", max_len)))
+        scaling.setdefault("factor", max_len / whole(given, "original_max_position_embeddings", max_len))
     return {"kind": kind, **scaling}
 
 
@@ -91,7 +91,7 @@ def scaling_to_hf(position: RotaryConfig, theta: float) -> dict[str, Any]:
 
 def rope_from_hf(config: Mapping[str, Any], max_len: int, default_theta: float, layout: str = "half") -> dict[str, Any]:
     """The fields of a `RotaryConfig` for a model whose layers all turn alike."""
-    parameters: dict[str, Any] = dict(choice(config, "rope_parameters", choice(config, "rope_scaling", {})))
+    parameters = mapping(config, "rope_parameters") or mapping(config, "rope_scaling")
     theta = choice(parameters, "rope_theta", choice(config, "rope_theta", default_theta))
     scaling = scaling_from_hf(parameters, max_len)
     return {"kind": "rotary", "layout": layout, "theta": theta, "scaling": scaling}

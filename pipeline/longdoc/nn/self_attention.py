@@ -35,7 +35,7 @@ class GlobalTokens:
     @classmethod
     def of(cls, is_global: Tensor, mask: AttentionMask) -> GlobalTokens:
         """From bool (N, L), and the mask without any window."""
-        most = int(is_global.sum(-1).max())
+        most = max(1, int(is_global.sum(-1).max()))
         chosen, index = is_global.to(torch.int8).sort(dim=-1, descending=True, stable=True)
         index, chosen = index[:, :most], chosen[:, :most].bool()
         allowed = mask.allowed
