@@ -111,7 +111,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     (
         "modernbert",
         {"layer_types": ["full_attention"]},
-        "`layer_types` must name 4 layers as full_attention or sliding",
+        "`layer_types` must name 4 layers, each full_attention or sliding",
     ),
     ("distilbert", {"activation": "mish"}, "`activation` must be one of gelu, gelu_python, gelu_new, "),
     (
