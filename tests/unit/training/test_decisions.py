@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +18,7 @@ import longdoc as library
 from longdoc.api import train_with_report
 from longdoc.decide import Decisions, plausible_labels, probabilities
 from longdoc.errors import ConfigurationError, UsageError
+from longdoc.jobs.rows import to_parquet
 from longdoc.pipeline import Pipeline
 from longdoc.training.calibration import expected_calibration_error
 from longdoc.training.decision_metrics import decision_metrics
@@ -265,6 +268,9 @@ def test_every_way_of_predicting_decides_alike(tiny_pipeline: Pipeline) -> None:
         )
         assert (result.abstained, result.label, result.score) == (True, None, None)
         assert result.to_dict()["label"] is None
+    row = pq.read_table(pa.BufferReader(to_parquet([predicted], "plan"))).to_pylist()[0]
+    assert (row["status"], row["label"], row["score"]) == ("ok", None, None)
+    assert [item["chosen"] for item in row["labels"]] == [None, None, None]
     best = predicted.labels[0]
     assert pipeline(text) == [{"label": best.label, "score": best.score, "abstained": True}]
 
