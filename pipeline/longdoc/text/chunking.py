@@ -19,7 +19,7 @@ from longdoc.errors import DocumentError
 from longdoc.languages import COMMON_LANGUAGES
 from longdoc.schema import Config
 from longdoc.text.axes import Axis, DocumentAxes
-from longdoc.text.planning import KEPT, Keep, chunk_body, count_chunks, plan_chunks, plan_cores, spans, with_cores
+from longdoc.text.planning import STARTS, Keep, chunk_body, count_chunks, plan_chunks, plan_cores, spans, with_cores
 from longdoc.text.tokenizing import DocumentTokenizer, IdSegment
 from longdoc.types import Chunk, Document, DocumentFailure, Span, TokenizedDocument, short_digest
 
@@ -50,7 +50,8 @@ class ChunkingConfig(Config):
     overlap: int = 128
     """Document tokens that neighbouring chunks share."""
     keep: Keep = "all"
-    """Which chunks are read: `all`, only the `head`, or `head_tail` (the first and the last)."""
+    """What is read: `all` chunks, only the first (`head`), as many last tokens as one chunk holds (`tail`), or the first
+    and the last chunk (`head_tail`)."""
     axes: tuple[Axis, ...] = ()
     """What tokens know beside their order, for position encodings that read it: axis 1 of the positions is the first
     of these. None: what the position encoding asks for."""
@@ -106,7 +107,7 @@ class Chunker:
 
     def kept(self, n_tokens: int) -> int:
         """Chunks of it that are read."""
-        return len(KEPT[self.keep](self.count(n_tokens)))
+        return len(STARTS[self.keep](n_tokens, self.body, self.body - self.overlap))
 
     def tokens_read(self, n_tokens: int) -> int:
         """Distinct tokens in the chunks that are read."""

@@ -9,17 +9,19 @@ from typing import Literal
 from longdoc.errors import UsageError
 from longdoc.types import Span
 
-__all__ = ["KEPT", "Keep", "chunk_body", "count_chunks", "plan_chunks", "plan_cores", "spans", "with_cores"]
+__all__ = ["STARTS", "Keep", "chunk_body", "count_chunks", "plan_chunks", "plan_cores", "spans", "with_cores"]
 
-Keep = Literal["all", "head", "head_tail"]
-"""Which chunks of a document are read: all of them, the first, or the first and the last."""
+Keep = Literal["all", "head", "tail", "head_tail"]
+"""What is read of a document: all chunks, the first, as many last tokens as one chunk holds, or the first and the last
+chunk."""
 
-KEPT: dict[Keep, Callable[[int], range]] = {
-    "all": range,
-    "head": lambda count: range(1),
-    "head_tail": lambda count: range(0, count, max(1, count - 1)),
+STARTS: dict[Keep, Callable[[int, int, int], range]] = {
+    "all": lambda n_tokens, body, step: range(0, count_chunks(n_tokens, body, body - step) * step, step),
+    "head": lambda n_tokens, body, step: range(1),
+    "tail": lambda n_tokens, body, step: range(max(0, n_tokens - body), max(0, n_tokens - body) + 1),
+    "head_tail": lambda n_tokens, body, step: (all_ := STARTS["all"](n_tokens, body, step))[:: max(1, len(all_) - 1)],
 }
-"""Number of a document's chunks -> the ordinals of those that are read."""
+"""Tokens of a document, of a chunk, and from one start to the next -> where the chunks that are read start."""
 
 
 def chunk_body(size: int, specials: int, overlap: int = 0, prefix_tokens: int = 0) -> int:
@@ -113,9 +115,8 @@ def count_chunks(n_tokens: int, body: int, overlap: int) -> int:
 
 def spans(n_tokens: int, body: int, overlap: int, keep: Keep = "all") -> Iterator[Span]:
     """The ranges of `plan_chunks` that are read, one by one."""
-    step = body - overlap
-    for ordinal in KEPT[keep](count_chunks(n_tokens, body, overlap)):
-        yield Span(ordinal * step, min(ordinal * step + body, n_tokens))
+    for start in STARTS[keep](n_tokens, body, body - overlap):
+        yield Span(start, min(start + body, n_tokens))
 
 
 def with_cores(spans: Iterable[Span]) -> Iterator[tuple[Span, Span]]:

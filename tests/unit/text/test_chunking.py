@@ -72,7 +72,7 @@ def test_each_chunk_holds_its_span_between_the_specials(n_tokens: int, size: int
 
 @given(
     n_tokens=st.integers(0, 120),
-    keep=st.sampled_from(["all", "head", "head_tail"]),
+    keep=st.sampled_from(["all", "head", "tail", "head_tail"]),
     edges=st.lists(st.integers(0, 120), max_size=12).map(sorted),
 )
 @settings(deadline=None, max_examples=200)
@@ -91,6 +91,7 @@ def test_chunks_from_blocks_equal_chunks_from_the_whole(n_tokens: int, keep: Kee
     [
         ("all", [(0, 9), (6, 15), (12, 21), (18, 25)], [(0, 8), (8, 14), (14, 20), (20, 25)], 25),
         ("head", [(0, 9)], [(0, 9)], 9),
+        ("tail", [(16, 25)], [(16, 25)], 9),
         ("head_tail", [(0, 9), (18, 25)], [(0, 9), (18, 25)], 16),
     ],
 )
@@ -159,7 +160,7 @@ class TestChunkingConfig:
         with pytest.raises(UsageError, match=r"^`overlap` must be in \[0, 6\] for chunks of `size` 10 with 3 special"):
             config.build(ThreeSpecials())  # type: ignore[arg-type]
 
-    @pytest.mark.parametrize("wrong", [{"size": 0}, {"size": 2, "overlap": 0}, {"keep": "tail"}, {"stride": 4}])
+    @pytest.mark.parametrize("wrong", [{"size": 0}, {"size": 2, "overlap": 0}, {"keep": "middle"}, {"stride": 4}])
     def test_other_nonsense_is_refused(self, wrong: dict[str, object]) -> None:
         with pytest.raises(ValidationError):
             ChunkingConfig(**wrong)
@@ -174,7 +175,7 @@ class TestPrepare:
         assert [chunk.span for chunk in chunks] == plan_chunks(25, 9, 3)
         assert repr(prepared) == "PreparedDocument(id=#18ac3e7343f0, tokens=25, chunks=4)"
 
-    @pytest.mark.parametrize("keep", ["all", "head", "head_tail"])
+    @pytest.mark.parametrize("keep", ["all", "head", "tail", "head_tail"])
     @pytest.mark.parametrize("kind", ["byte_level", "unigram_nfkc", "word_level"])
     def test_a_long_document_gives_the_same_lazily(
         self, kind: str, keep: Keep, monkeypatch: pytest.MonkeyPatch

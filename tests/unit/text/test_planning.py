@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from longdoc.errors import UsageError
-from longdoc.text.planning import KEPT, chunk_body, count_chunks, plan_chunks, plan_cores, spans
+from longdoc.text.planning import STARTS, chunk_body, count_chunks, plan_chunks, plan_cores, spans
 from reference.chunking_reference import owner_of_each_token, plan_chunks_slowly
 
 SIZES = st.integers(1, 40).flatmap(lambda body: st.tuples(st.just(body), st.integers(0, body - 1)))
@@ -44,16 +44,20 @@ def test_cores_partition_the_document_and_give_each_token_its_best_context(
     assert [cores[0][0], cores[-1][1]] == [0, n_tokens]
 
 
-@given(n_tokens=st.integers(1, 200), sizes=SIZES, keep=st.sampled_from(sorted(KEPT)))
+@given(n_tokens=st.integers(1, 200), sizes=SIZES, keep=st.sampled_from(sorted(STARTS)))
 @settings(deadline=None, max_examples=300)
 def test_cores_of_kept_chunks_partition_what_was_read(n_tokens: int, sizes: tuple[int, int], keep: str) -> None:
     kept = list(spans(n_tokens, *sizes, keep))  # type: ignore[arg-type]
     read = sorted({token for start, end in kept for token in range(start, end)})
     assert [token for start, end in plan_cores(kept) for token in range(start, end)] == read
     everything = plan_chunks(n_tokens, *sizes)
-    assert (
-        kept == {"all": everything, "head": everything[:1], "head_tail": sorted({everything[0], everything[-1]})}[keep]
-    )
+    expected = {
+        "all": everything,
+        "head": everything[:1],
+        "tail": [(max(0, n_tokens - sizes[0]), n_tokens)],
+        "head_tail": sorted({everything[0], everything[-1]}),
+    }
+    assert kept == expected[keep]
 
 
 def test_an_even_overlap_is_halved_and_the_middle_of_an_odd_one_goes_to_the_earlier_chunk() -> None:
