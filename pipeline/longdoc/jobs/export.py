@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from longdoc.errors import JobError, UsageError
-from longdoc.files import replacing
+from longdoc.files import check_file_output, replacing
 from longdoc.jobs.job_plan import JobPlan
-from longdoc.jobs.manifest import read_manifest
+from longdoc.jobs.manifest import read_manifest, refuse_cut_sources
 from longdoc.jobs.names import MANIFEST_NAME
 from longdoc.jobs.parts import check_and_read_part
 from longdoc.jobs.rows import PARQUET_SCHEMA
@@ -36,8 +36,13 @@ def export_job(output: str | Path, file: str | Path) -> int:
 
     Every part is checked against the manifest on the way. An existing `file` is replaced once the new one is durable.
 
+    Ids and labels stand in the file letter for letter, so that it can be joined with the data they came from. A
+    spreadsheet takes a cell that begins with `=`, `+`, `-` or `@` for a formula: open a CSV file of ids that strangers
+    chose as text, not by a double click.
+
     Raises:
-        UsageError: a suffix other than .jsonl, .csv and .parquet, or a name that readers would take for a part.
+        UsageError: a suffix other than .jsonl, .csv and .parquet, a name that readers would take for a part, a folder,
+            or a file in a folder that does not exist.
         JobError: the job is not complete, or a part is damaged.
         CannotWriteError: `file` cannot be written.
     """
@@ -47,6 +52,7 @@ def export_job(output: str | Path, file: str | Path) -> int:
         raise UsageError(f"`file` must end in {', '.join(_WRITERS)}, but is {file.name} instead.")
     if file.name.startswith(("part-", "_")) and file.resolve().parent == output.resolve():
         raise UsageError(f"`file` must not look like one of the job's own files, but is {file.name}. Rename it.")
+    check_file_output(file, "file")
     with replacing(file) as stream:
         rows = _write(writer_class(stream), _tables(output))
     return rows
@@ -66,6 +72,7 @@ def _write(writer: _Writer, tables: Iterator[pa.Table]) -> int:
 def _tables(output: Path) -> Iterator[pa.Table]:
     plan, manifest = JobPlan.read_back(output), read_manifest(output)
     if manifest is None:
+        refuse_cut_sources(output, plan)
         raise JobError(f"{output} is not complete: it has no {MANIFEST_NAME}. Run the job again to go on, then export.")
     promised = {part["name"]: part["sha256"] for part in manifest["parts"]}
     for part in plan.parts:

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from longdoc.errors import JobError
-from longdoc.files import cannot_write, sync
+from longdoc.files import cannot_write, check_folder_output, sync
 from longdoc.jobs.names import MANIFEST_NAME, PLAN_NAME, work_folder
 
 __all__ = ["check_job_folder", "locked", "open_job_folder", "remove_leftovers"]
@@ -23,9 +23,11 @@ def check_job_folder(output: Path) -> None:
 
     Raises:
         JobError: `output` is a file, or holds files but no plan.
+        UsageError: a part of its path is a file, or a name in it is too long.
     """
     if output.exists() and not output.is_dir():
         raise JobError(f"`output` must be a folder, but {output} is a file. Name another folder.")
+    check_folder_output(output, written=False)
     if output.is_dir() and not (output / PLAN_NAME).is_file():
         foreign = sorted(p.name for p in output.iterdir() if p.name[0] not in "_." or p.name == MANIFEST_NAME)
         if foreign:

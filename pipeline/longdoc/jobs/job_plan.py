@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,7 @@ from longdoc.errors import JobError
 from longdoc.jobs.names import PLAN_NAME
 from longdoc.readers.base import ReadConfig, Source
 
-__all__ = ["SCHEMA_VERSION", "JobPlan", "PartPlan", "PlannedSource", "check_schema_version"]
+__all__ = ["SCHEMA_VERSION", "JobPlan", "PartPlan", "PlannedSource", "check_schema_version", "say_cut"]
 
 SCHEMA_VERSION = 1
 """Of the plan, the parts and the manifest together. Raised when an older longdoc could not read them."""
@@ -45,10 +45,14 @@ class PartPlan:
 
 @dataclass(frozen=True, slots=True)
 class PlannedSource:
-    """One input by its name (relative to the input root) and the sha256 of its bytes."""
+    """One input by its name (relative to the input root) and the sha256 of its bytes.
+
+    `ends_early`: it could not be read to its end while planning, so nobody knows which documents are missing.
+    """
 
     name: str
     sha256: str
+    ends_early: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,11 @@ class JobPlan:
         """sha256 of the plan. Parts and manifest carry it, so that files of two jobs never mix."""
         return hashlib.sha256(json.dumps(self._tree(), sort_keys=True).encode("ascii")).hexdigest()
 
+    @property
+    def cut_sources(self) -> tuple[str, ...]:
+        """Names of the sources that could not be read to their end. With one of them a job is never complete."""
+        return tuple(source.name for source in self.sources if source.ends_early)
+
     def parts_of(self, source: int) -> list[PartPlan]:
         """The parts that may hold records of source number `source`."""
         ends = [part.source for part in self.parts[1:]] + [len(self.sources)]
@@ -97,7 +106,7 @@ class JobPlan:
         return {
             "documents": self.documents,
             "settings": dict(sorted(self.settings.items())),
-            "sources": [{"name": source.name, "sha256": source.sha256} for source in self.sources],
+            "sources": [_source_tree(source) for source in self.sources],
             "parts": [{key: value for key, value in asdict(part).items() if key != "number"} for part in self.parts],
         }
 
@@ -122,6 +131,20 @@ class JobPlan:
         if not whole:
             raise JobError(f"{path} is damaged: its fingerprint does not fit it. Start again in another folder.")
         return plan
+
+
+def say_cut(sources: Sequence[str]) -> str:
+    """What it means for a job that the sources of these names could not be read to their end."""
+    more = f" and {len(sources) - 1} more" if len(sources) > 1 else ""
+    return (
+        f"{sources[0]}{more} could not be read to the end, so documents are missing. Replace or leave out what is "
+        "damaged, and run the job again in another folder"
+    )
+
+
+def _source_tree(source: PlannedSource) -> dict[str, Any]:
+    tree: dict[str, Any] = {"name": source.name, "sha256": source.sha256}
+    return tree | {"ends_early": True} if source.ends_early else tree
 
 
 def check_schema_version(path: Path, version: object) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from longdoc.jobs.job_plan import JobPlan
 from longdoc.jobs.manifest import total_reasons
 from longdoc.jobs.parts import PartOutcome
 from longdoc.jobs.plan import JobConfig
@@ -19,8 +20,11 @@ class JobReport:
     Attributes:
         documents, failed: of the whole job.
         reused_parts, written_parts: kept from earlier runs, and made by this one.
-        exit_status: 0, or 3 when more documents failed than `max_failures` allows.
+        exit_status: 0, or 3 when more documents failed than `max_failures` allows, or the job cannot be complete.
         reasons: failed documents by reason.
+        cut_sources: inputs that could not be read to their end. What could be read is answered, but the job has no
+            manifest and is not complete, whatever `max_failures` allows: nobody knows how many documents are missing.
+        found_complete: the job was complete before this run, which wrote nothing.
     """
 
     documents: int
@@ -29,10 +33,14 @@ class JobReport:
     written_parts: int
     exit_status: int
     reasons: dict[str, int] = field(default_factory=dict)
+    cut_sources: tuple[str, ...] = ()
+    found_complete: bool = False
 
 
-def job_report(job: JobConfig, outcomes: Mapping[int, PartOutcome], written: int) -> JobReport:
-    """The report of a complete job.
+def job_report(
+    job: JobConfig, plan: JobPlan, outcomes: Mapping[int, PartOutcome], written: int, found_complete: bool = False
+) -> JobReport:
+    """The report of a job whose parts are all done.
 
     Args:
         outcomes: of all parts, by number.
@@ -44,6 +52,8 @@ def job_report(job: JobConfig, outcomes: Mapping[int, PartOutcome], written: int
         failed=failed,
         reused_parts=len(outcomes) - written,
         written_parts=written,
-        exit_status=3 if failed > job.max_failures else 0,
+        exit_status=3 if failed > job.max_failures or plan.cut_sources else 0,
         reasons=total_reasons(outcomes.values()),
+        cut_sources=plan.cut_sources,
+        found_complete=found_complete,
     )

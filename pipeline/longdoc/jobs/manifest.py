@@ -10,11 +10,11 @@ from typing import Any
 
 from longdoc.errors import JobError
 from longdoc.files import write_bytes
-from longdoc.jobs.job_plan import SCHEMA_VERSION, JobPlan, check_schema_version
+from longdoc.jobs.job_plan import SCHEMA_VERSION, JobPlan, check_schema_version, say_cut
 from longdoc.jobs.names import MANIFEST_NAME, work_folder
 from longdoc.jobs.parts import PartOutcome
 
-__all__ = ["manifest_bytes", "read_manifest", "total_reasons", "write_manifest"]
+__all__ = ["manifest_bytes", "read_manifest", "refuse_cut_sources", "total_reasons", "write_manifest"]
 
 
 def manifest_bytes(plan: JobPlan, outcomes: Mapping[int, PartOutcome]) -> bytes:
@@ -70,6 +70,16 @@ def read_manifest(output: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise JobError(f"{path} is damaged ({type(error).__name__}). Run the job again to write it anew.") from None
     return dict(tree)
+
+
+def refuse_cut_sources(output: Path, plan: JobPlan) -> None:
+    """Say why a job whose parts may all be done is not complete.
+
+    Raises:
+        JobError: an input could not be read to its end.
+    """
+    if plan.cut_sources:
+        raise JobError(f"{output} is not complete: {say_cut(plan.cut_sources)}.")
 
 
 def total_reasons(outcomes: Iterable[PartOutcome]) -> dict[str, int]:

@@ -5,8 +5,10 @@ A plan is a pure function of the inputs' bytes and of the settings that decide r
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.metadata
 import itertools
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,18 +16,20 @@ from typing import Any
 from pydantic import Field
 
 from longdoc.errors import DuplicateIdError, PlanMismatchError
-from longdoc.files import write_bytes
+from longdoc.files import write_bytes, write_text
 from longdoc.jobs.folder import open_job_folder
 from longdoc.jobs.identity import IdLedger, first_repetition
 from longdoc.jobs.job_plan import JobPlan, PartPlan, PlannedSource
-from longdoc.jobs.names import PLAN_NAME, work_folder
+from longdoc.jobs.names import PLAN_NAME, configuration_file, work_folder
 from longdoc.jobs.sources import RollCall, list_sources, read_records
 from longdoc.readers import source_digest
 from longdoc.readers.base import ReadConfig, Source
 from longdoc.schema import Config
 from longdoc.version import __version__
 
-__all__ = ["JobConfig", "JobPlan", "PartPlan", "plan_job"]
+__all__ = ["JobConfig", "JobPlan", "PartPlan", "note_configuration", "plan_job"]
+
+_log = logging.getLogger(__name__)
 
 # Libraries that decide what text comes out of a file or what bytes a part has; those that decide predictions are in
 # the predictor's own fingerprint.
@@ -50,12 +54,21 @@ class JobConfig(Config):
 
 
 def plan_job(
-    inputs: Sequence[str | Path], read: ReadConfig, job: JobConfig, predictor_fingerprint: str, output: Path
+    inputs: Sequence[str | Path],
+    read: ReadConfig,
+    job: JobConfig,
+    predictor_fingerprint: str,
+    output: Path,
+    configuration: str | None = None,
 ) -> JobPlan:
     """The plan of a job: the one in `output` if it has one and nothing has changed since, else a new one, durable.
 
     Reads every source once to digest it and, for a new plan, once more to count its documents; a third time only to
     name the places of a repeated id. Holds 8 bytes a document.
+
+    Args:
+        configuration: the resolved configuration as text. It is on the disk before a new plan is, so that it is there
+            whenever a job is, and a job that was planned already is left as it is.
 
     Raises:
         PlanMismatchError: a source or a setting differs from the plan in `output`; the message names it.
@@ -74,9 +87,26 @@ def plan_job(
     if old is not None:
         _compare(old, settings, sources, output)
         return JobPlan(old.settings, old.sources, old.parts, found, read)
-    plan = JobPlan(settings, sources, tuple(_cut(found, read, job.documents_per_part)), found, read)
+    cut: set[int] = set()
+    parts = tuple(_parts(found, read, job.documents_per_part, cut))
+    for number in sorted(cut):
+        sources = (*sources[:number], dataclasses.replace(sources[number], ends_early=True), *sources[number + 1 :])
+        _log.warning("input %d of %d cannot be read to its end: the job will not be complete", number + 1, len(found))
+    plan = JobPlan(settings, sources, parts, found, read)
+    note_configuration(output, configuration)
     write_bytes(output / PLAN_NAME, plan.to_bytes(), work_folder(output))
     return plan
+
+
+def note_configuration(output: Path, configuration: str | None) -> None:
+    """Write down what a run is made with, where that is not what the file says already.
+
+    Raises:
+        CannotWriteError: it cannot be written.
+    """
+    path = configuration_file(output)
+    if configuration is not None and not (path.is_file() and path.read_bytes() == configuration.encode("utf-8")):
+        write_text(path, configuration)
 
 
 def _settings(read: ReadConfig, job: JobConfig, predictor_fingerprint: str) -> dict[str, Any]:
@@ -105,8 +135,11 @@ def _version(distribution: str) -> str | None:
         return None
 
 
-def _cut(sources: Sequence[Source], read: ReadConfig, size: int) -> Iterator[PartPlan]:
-    """One pass over all records: where each part starts, how many records it has, and that no id occurs twice."""
+def _parts(sources: Sequence[Source], read: ReadConfig, size: int, cut: set[int]) -> Iterator[PartPlan]:
+    """One pass over all records: where each part starts, how many records it has, and that no id occurs twice.
+
+    Numbers of sources that end early are added to `cut`.
+    """
     ledger = IdLedger()
     records = read_records(sources, read)
     for number in itertools.count():
@@ -116,6 +149,8 @@ def _cut(sources: Sequence[Source], read: ReadConfig, size: int) -> Iterator[Par
             start = start or (source, record.cursor)
             roll.add(record.document)
             ledger.add(record.document.id)
+            if record.ends_early:
+                cut.add(source)
         if start is None:
             break
         yield PartPlan(number, *start, roll.documents, roll.unreadable, roll.hexdigest())

@@ -51,6 +51,7 @@ def finite_or_failed(result: DocumentResult) -> DocumentResult:
         id=result.id,
         reason="non_finite_output",
         stage="merge",
+        detail="The answer holds a number that is not finite.",
         n_tokens=result.n_tokens,
         n_chunks=result.n_chunks,
         unknown_share=result.unknown_share,

@@ -24,7 +24,7 @@ from longdoc.jobs.job_report import JobReport, job_report
 from longdoc.jobs.manifest import write_manifest
 from longdoc.jobs.names import MANIFEST_NAME
 from longdoc.jobs.parts import PartOutcome
-from longdoc.jobs.plan import JobConfig, plan_job
+from longdoc.jobs.plan import JobConfig, note_configuration, plan_job
 from longdoc.jobs.progress import DocumentCounter, Progress
 from longdoc.jobs.resume import finished_outcomes, kept_parts
 from longdoc.jobs.sources import SourceWatch, list_sources
@@ -46,17 +46,20 @@ def run_job(
     progress: Progress | None = None,
     *,
     fingerprint: str | None = None,
+    configuration: str | None = None,
 ) -> JobReport:
     """Answer every document of `inputs` exactly once, into the folder `output`.
 
     Run it again after a kill, and it goes on; run it again after its end, and it checks the files, writes nothing and
-    returns.
+    returns. What an input holds that cannot be read to its end (a damaged archive) is answered as far as it goes, but
+    such a job never gets its manifest: its report says so in `cut_sources` and has exit status 3.
 
     Args:
         load: gives the predictor; with several workers it is called in each and must be a function that can be sent
             to a process (at the top of a module, or a `functools.partial` of one).
         progress: for people; counts only.
         fingerprint: the predictor's, where the caller knows it without loading (else `load` is called for it).
+        configuration: the resolved configuration as text, kept in `.work/` from the plan on.
 
     Raises:
         ConfigurationError: no such engine.
@@ -75,7 +78,7 @@ def run_job(
             watch = SourceWatch(list_sources(inputs, read, output))  # what can be refused at once is, without a model
             slot = PredictorSlot(load)
             known = fingerprint if fingerprint is not None else slot.get().fingerprint
-            run = _Run(inputs, output, read, job, known, DocumentCounter(progress), watch)
+            run = _Run(inputs, output, read, job, known, DocumentCounter(progress), watch, configuration)
             report = run.find_finished()
             if report is None:
                 with locked(open_job_folder(output)):
@@ -98,9 +101,10 @@ class _Run:
     fingerprint: str
     counter: DocumentCounter
     watch: SourceWatch
+    configuration: str | None
 
     def plan(self) -> JobPlan:
-        return plan_job(self.inputs, self.read, self.job, self.fingerprint, self.output)
+        return plan_job(self.inputs, self.read, self.job, self.fingerprint, self.output, self.configuration)
 
     def find_finished(self) -> JobReport | None:
         """The report of a job that is complete and whole, found without writing anything."""
@@ -111,13 +115,14 @@ class _Run:
         if outcomes is None:
             return None
         self.counter.start(plan.documents, outcomes.values())
-        return job_report(self.job, outcomes, written=0)
+        return job_report(self.job, plan, outcomes, written=0, found_complete=True)
 
     def go_on(self, engine: Engine, slot: PredictorSlot, interruption: Interruption) -> JobReport:
         """Do what is missing, under the lock, and declare the job complete."""
         work_folder = open_job_folder(self.output)
         remove_leftovers(work_folder)
         plan = self.plan()
+        note_configuration(self.output, self.configuration)  # a run that goes on may have other workers
         outcomes = kept_parts(self.output, plan)
         unlink(self.output / MANIFEST_NAME)  # what it promised is not true any more
         self.counter.start(plan.documents, outcomes.values())
@@ -137,8 +142,9 @@ class _Run:
             if source_digest(plan.inputs[number]) != plan.sources[number].sha256:
                 _disown(self.output, plan, number, written=outcomes.keys() - kept)
         remove_leftovers(work_folder)  # of workers that died
-        write_manifest(self.output, plan, outcomes)
-        return job_report(self.job, outcomes, written=len(outcomes) - len(kept))
+        if not plan.cut_sources:
+            write_manifest(self.output, plan, outcomes)
+        return job_report(self.job, plan, outcomes, written=len(outcomes) - len(kept))
 
 
 def _engine(job: JobConfig) -> Engine:

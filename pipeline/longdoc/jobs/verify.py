@@ -9,7 +9,7 @@ from pathlib import Path
 from longdoc.errors import JobError
 from longdoc.jobs.identity import IdLedger, first_repetition
 from longdoc.jobs.job_plan import JobPlan
-from longdoc.jobs.manifest import manifest_bytes, read_manifest, total_reasons
+from longdoc.jobs.manifest import manifest_bytes, read_manifest, refuse_cut_sources, total_reasons
 from longdoc.jobs.names import MANIFEST_NAME
 from longdoc.jobs.parts import PartOutcome, check_and_read_part, read_part
 from longdoc.jobs.resume import foreign_parts
@@ -39,6 +39,7 @@ def verify_job(output: str | Path) -> VerifyReport:
     plan = JobPlan.read_back(output)
     manifest = read_manifest(output)
     if manifest is None:
+        refuse_cut_sources(output, plan)
         done = sum((output / plan.part_name(part)).exists() for part in plan.parts)
         raise JobError(
             f"{output} is not complete: {done} of {len(plan.parts)} parts are done. Run the job again to go on."

@@ -175,6 +175,22 @@ def test_a_full_disk_leaves_the_old_export_alone(output, tmp_path, suffix, monke
     assert [path.name for path in (tmp_path / "exports").iterdir()] == [target.name]
 
 
-def test_a_folder_that_is_not_there_cannot_be_written(output, tmp_path):
-    with pytest.raises(CannotWriteError, match="ENOENT"):
-        export_job(output, tmp_path / "absent/all.jsonl")
+def test_what_cannot_be_a_file_is_refused_at_once(output, tmp_path):
+    for file, message in (
+        ("absent/all.jsonl", f"must be in a folder that exists, but there is no folder {tmp_path / 'absent'}. Create"),
+        ("folder.csv", f"must be a file, but {tmp_path / 'folder.csv'} is a folder. Name a file in it."),
+    ):
+        (tmp_path / "folder.csv").mkdir(exist_ok=True)
+        with pytest.raises(UsageError) as refused:
+            export_job(output, tmp_path / file)
+        assert str(refused.value).startswith(f"`file` {message}")
+
+
+@pytest.mark.parametrize("identity", ["=1+1", "+49 30", "-5", "@home", "\t=x", "'=x"])
+def test_an_id_that_a_spreadsheet_takes_for_a_formula_is_written_as_it_is(tmp_path, identity):
+    (tmp_path / "in.jsonl").write_text(json.dumps({"id": identity, "text": "x"}) + "\n")
+    run_job([tmp_path / "in.jsonl"], tmp_path / "out", load_echo)
+    export_job(tmp_path / "out", tmp_path / "rows.csv")
+    with (tmp_path / "rows.csv").open(newline="", encoding="utf-8") as stream:
+        (row,) = csv.DictReader(stream)
+    assert row["id"] == identity

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from longdoc.errors import CannotWriteError, JobError
+from longdoc.errors import JobError, UsageError
 from longdoc.jobs.folder import locked, open_job_folder, remove_leftovers
 
 
@@ -52,7 +53,8 @@ def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path):
 
 def test_a_folder_below_a_file_cannot_be_written(tmp_path):
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(CannotWriteError, match=r"ENOTDIR|EEXIST"):
+    message = f"`output` must be a folder, but {tmp_path / 'file'} is a file. Name another folder."
+    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
         open_job_folder(tmp_path / "file" / "out")
 
 

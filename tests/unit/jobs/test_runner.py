@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import shutil
 import signal
 import threading
 from pathlib import Path
@@ -18,7 +20,7 @@ from longdoc.errors import (
     LongDocError,
     PlanMismatchError,
 )
-from longdoc.jobs import JobConfig, JobReport, run_job, verify_job
+from longdoc.jobs import JobConfig, JobPlan, JobReport, export_job, run_job, verify_job
 from longdoc.jobs.folder import locked
 from longdoc.jobs.parts import read_part
 
@@ -331,3 +333,94 @@ def test_a_job_runs_outside_the_main_thread_too(corpus, tmp_path):
     thread.start()
     thread.join()
     assert reports[0].documents == 26
+
+
+def test_a_finished_job_needs_no_right_to_write(corpus, tmp_path, monkeypatch):
+    _, source = corpus
+    output = tmp_path / "out"
+    first = run_job([source], output, load_echo, job=SIZE, configuration="job: {workers: 1}\n")
+    shutil.rmtree(output / ".work")
+    before = states(output)
+    for name in ("mkdir", "open", "replace", "fsync", "unlink"):
+        refuse = getattr(os, name)
+
+        def guarded(path, *arguments, call=refuse, **more):
+            assert not str(path).startswith(str(output)), "the folder of a finished job is written to"
+            return call(path, *arguments, **more)
+
+        monkeypatch.setattr(os, name, guarded)
+    again = run_job([source], output, load_echo, job=SIZE, configuration="job: {workers: 2}\n")
+    monkeypatch.undo()
+    assert (first.found_complete, again.found_complete) == (False, True)
+    assert (again.written_parts, again.reused_parts, again.exit_status) == (0, 7, 0)
+    assert states(output) == before
+
+
+def test_the_configuration_is_there_before_the_plan_and_follows_the_run_that_goes_on(corpus, tmp_path, monkeypatch):
+    _, source = corpus
+    output = tmp_path / "out"
+    renamed = []
+    replace = os.replace
+
+    def noting(old, new):
+        renamed.append(Path(new).name)
+        replace(old, new)
+
+    monkeypatch.setattr(os, "replace", noting)
+    run_job([source], output, load_echo, job=SIZE, configuration="first\n")
+    assert renamed[:2] == ["config.resolved.yaml", "_plan.json"]
+    assert renamed.count("config.resolved.yaml") == 1
+    files = final_files(output)
+    (output / "part-00003.parquet").unlink()
+    run_job([source], output, load_echo, job=SIZE, configuration="second\n")
+    assert (output / ".work" / "config.resolved.yaml").read_text() == "second\n"
+    (output / "part-00003.parquet").unlink()
+    with pytest.raises(PlanMismatchError):
+        run_job([source], output, load_echo, job=JobConfig(documents_per_part=5), configuration="of another job\n")
+    run_job([source], output, load_echo, job=SIZE)
+    assert (output / ".work" / "config.resolved.yaml").read_text() == "second\n"
+    assert final_files(output) == files
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_input_that_ends_early_never_makes_a_complete_job(tmp_path, workers, caplog):
+    """Documents of which nobody knows the number are missing: that is not finished, however many failures are allowed."""
+    lines = "".join(f'{{"id": "r{n:03}", "text": "{n * 7919 % 1000003} words"}}\n' for n in range(400))
+    data = gzip.compress(lines.encode())
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.jsonl").write_text('{"id": "whole", "text": "one more"}\n')
+    (tmp_path / "in" / "logs.jsonl.gz").write_bytes(data[: int(0.6 * len(data))])
+    job = JobConfig(documents_per_part=64, max_failures=1000, workers=workers)
+    output = tmp_path / "out"
+    report = run_job([tmp_path / "in"], output, load_echo, job=job)
+    assert (report.exit_status, report.cut_sources, report.failed) == (3, ("logs.jsonl.gz",), 1)
+    assert "input 2 of 2 cannot be read to its end: the job will not be complete" in caplog.text
+    rows = [row for part in sorted(output.glob("part-*")) for row in read_part(part).to_pylist()]
+    assert [row["id"] for row in rows[:-1]] == ["whole", *(f"r{n:03}" for n in range(len(rows) - 2))]
+    assert rows[-1]["id"] == rows[-1]["detail"].split()[0] == f"logs.jsonl.gz:{len(rows) - 1}"
+    assert not (output / "_manifest.json").exists()
+    files = final_files(output)
+    again = run_job([tmp_path / "in"], output, load_echo, job=job)
+    assert (again.exit_status, again.written_parts, again.found_complete) == (3, 0, False)
+    assert final_files(output) == files
+    message = (
+        f"{output} is not complete: logs.jsonl.gz could not be read to the end, so documents are missing. Replace or "
+        "leave out what is damaged, and run the job again in another folder."
+    )
+    for use in (verify_job, lambda folder: export_job(folder, tmp_path / "rows.csv")):
+        with pytest.raises(JobError) as refused:
+            use(output)
+        assert str(refused.value) == message
+    assert JobPlan.read_back(output).cut_sources == ("logs.jsonl.gz",)
+
+
+def test_a_source_that_was_refused_as_a_whole_is_one_failure_of_a_complete_job(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("a text")
+    (tmp_path / "in" / "b.txt.gz").write_bytes(b"no gzip")
+    (tmp_path / "in" / "c.xyz").write_text("no type")
+    (tmp_path / "in" / "d.jsonl").symlink_to("d.jsonl")
+    report = run_job([tmp_path / "in"], tmp_path / "out", load_echo, job=JobConfig(max_failures=3))
+    assert (report.exit_status, report.cut_sources) == (0, ())
+    assert report.reasons == {"path_escape": 1, "unreadable": 1, "unsupported_type": 1}
+    assert verify_job(tmp_path / "out").documents == 4
