@@ -50,8 +50,8 @@ class ChunkingConfig(Config):
     overlap: int = 128
     """Document tokens that neighbouring chunks share."""
     keep: Keep = "all"
-    """What is read: `all` chunks, only the first (`head`), as many last tokens as one chunk holds (`tail`), or the first
-    and the last chunk (`head_tail`)."""
+    """What is read: `all` chunks, only the first (`head`), the last tokens, as many as one chunk holds (`tail`), or the
+    first and the last chunk (`head_tail`)."""
     axes: tuple[Axis, ...] = ()
     """What tokens know beside their order, for position encodings that read it: axis 1 of the positions is the first
     of these. None: what the position encoding asks for."""
