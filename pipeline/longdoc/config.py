@@ -140,9 +140,9 @@ def position_config(kind: str, options: Sequence[str] = ()) -> PositionConfig:
         raise ConfigurationError(explain_faults(error, _PositionHolder, "position.")) from None
 
 
-def dump_resolved(config: RunConfig) -> str:
-    """The whole tree as YAML, defaults included: what a run was made with."""
-    return yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+def dump_resolved(config: RunConfig, sections: Sequence[str] = tuple(RunConfig.model_fields)) -> str:
+    """The tree as YAML, defaults included: what a run was made with. `sections` = those that it heeds."""
+    return yaml.safe_dump(config.model_dump(mode="json", include=set(sections)), sort_keys=False, allow_unicode=True)
 
 
 class _NoRepetition(yaml.SafeLoader):

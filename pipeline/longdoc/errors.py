@@ -45,8 +45,8 @@ FAILURE_REASONS: tuple[FailureReason, ...] = get_args(FailureReason)
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 document`, `2 documents`, `1,000 documents`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    """`1 document`, `2 documents`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 class LongDocError(Exception):

@@ -22,6 +22,7 @@ __all__ = [
     "cannot_write",
     "check_file_output",
     "check_folder_output",
+    "make_folder",
     "only_writer",
     "replacing",
     "sync",
@@ -77,6 +78,18 @@ def _check_name(path: Path, name: str) -> None:
 def _check_writable(path: Path, folder: Path) -> None:
     if not os.access(folder, os.W_OK | os.X_OK):
         raise cannot_write(path, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, where they are missing.
+
+    Raises:
+        CannotWriteError: no permission, a file in the way, or a failing disk.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(folder, error) from None
 
 
 @contextmanager

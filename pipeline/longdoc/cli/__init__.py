@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from longdoc.cli import (
@@ -15,6 +17,7 @@ from longdoc.cli import (
     train,
     verify,
 )
+from longdoc.version import __version__
 
 __all__ = ["app", "main"]
 
@@ -26,6 +29,23 @@ app = typer.Typer(
     add_completion=True,
     rich_markup_mode=None,
 )
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"longdoc {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Options of no command."""
+
+
 app.command("train")(train.train)
 app.command("predict")(predict.predict)
 app.command("verify")(verify.verify)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import math
 import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -38,11 +43,40 @@ SetOption = Annotated[
 ]
 
 
-def load(config: Path | None, overrides: Sequence[str] | None, base: dict[str, Any] | None = None) -> RunConfig:
-    """The resolved configuration of a command."""
-    from longdoc.config import load_config
+def load(
+    config: Path | None,
+    overrides: Sequence[str] | None,
+    command: str,
+    heeds: Sequence[str],
+    base: dict[str, Any] | None = None,
+) -> RunConfig:
+    """The resolved configuration of a command.
 
-    return load_config(config, overrides or (), base)
+    Args:
+        command: its name, for messages.
+        heeds: sections that it looks at. A file may hold others, since it serves several commands; `--set` is for this
+            one, so there another section is a mistake.
+        base: values under the file.
+
+    Raises:
+        ConfigurationError: a wrong key or value, or a key that this command does not look at.
+    """
+    from longdoc.config import load_config
+    from longdoc.errors import ConfigurationError
+
+    resolved = load_config(config, overrides or (), base)
+    keys = [override.partition("=")[0].strip() for override in overrides or ()]
+    if idle := [key for key in keys if key.partition(".")[0] not in heeds]:
+        raise ConfigurationError(
+            f"`{idle[0]}` has no effect on `longdoc {command}`, which looks at {_listed(heeds)}. Leave it out."
+        )
+    return resolved
+
+
+def _listed(words: Sequence[str]) -> str:
+    if not words:
+        return "no section"
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def quiet_libraries() -> None:
@@ -53,24 +87,58 @@ def quiet_libraries() -> None:
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
 
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+
+
 @contextlib.contextmanager
-def faults_as_exit_status() -> Iterator[None]:
-    """Errors of ours end the command with one message and their status; the message never holds text of a document."""
+def faults_as_exit_status(
+    kept: Callable[[], str] = lambda: "Nothing is kept: the same command starts over.",
+) -> Iterator[None]:
+    """Errors of ours end the command with one message and their status; the message never holds text of a document.
+
+    Args:
+        kept: what is said when the command is stopped by Ctrl-C or SIGTERM: what is kept, and what the same command
+            will do.
+    """
     from longdoc.errors import LongDocError
 
     quiet_libraries()
     try:
-        yield
+        with _terminated_like_interrupted():
+            yield
     except LongDocError as error:
         typer.echo(f"longdoc: {error}", err=True)
         raise typer.Exit(error.exit_status) from None
+    except BrokenPipeError:
+        raise  # nobody reads on, as behind `| head`: click ends quietly
     except OSError as error:
+        # What is written says so itself, with status 74; what arrives here was to be read, or the disk is full.
         reason = os.strerror(error.errno) if error.errno else type(error).__name__
-        typer.echo(f"longdoc: {error.filename or 'a file'} cannot be read or written: {reason}.", err=True)
-        raise typer.Exit(74) from None
+        full = error.errno in _NO_ROOM
+        typer.echo(
+            f"longdoc: {error.filename or 'a file'} cannot be {'written' if full else 'read'}: {reason}.", err=True
+        )
+        raise typer.Exit(74 if full else 2) from None
     except KeyboardInterrupt:
-        typer.echo("longdoc: stopped. Run the same command again to continue.", err=True)
+        typer.echo(f"longdoc: stopped. {kept()}", err=True)
         raise typer.Exit(75) from None
+
+
+@contextlib.contextmanager
+def _terminated_like_interrupted() -> Iterator[None]:
+    """SIGTERM ends a command as Ctrl-C does; schedulers send it before they kill."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def closing_line(text: str) -> None:
@@ -128,7 +196,8 @@ def show_training() -> Iterator[Callable[[TrainingProgress], None]]:
             name = names[state.phase]
             where = f"epoch {state.epoch} of {state.epochs}" if state.epoch else "the frozen encoder's rows, once"
             if state.improved and state.metric is not None:
-                typer.echo(f"{where}: validation {state.metric:.4f}, the best so far", err=True)
+                found = "undefined" if math.isnan(state.metric) else f"{state.metric:.4f}, the best so far"
+                typer.echo(f"{where}: validation {found}", err=True)
             if interactive:
                 bar(state.done, state.total, 0)
             elif time.monotonic() - last[0] >= 30:

@@ -12,6 +12,8 @@ from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_
 
 __all__ = ["evaluate"]
 
+HEEDS = ("model", "chunking", "read", "prediction")
+
 
 def evaluate(
     model: Annotated[Path, typer.Option("--model", metavar="MODEL", help="A model folder.")],
@@ -25,19 +27,24 @@ def evaluate(
     Example: longdoc evaluate --model runs/mine --data test.jsonl --output runs/mine-test
     """
     with faults_as_exit_status():
+        from longdoc.cli.trained import settled
         from longdoc.config import dump_resolved
-        from longdoc.files import write_text
+        from longdoc.errors import DataError, counted
+        from longdoc.files import check_folder_output, make_folder, write_text
         from longdoc.pipeline import Pipeline
         from longdoc.readers import load_labelled
         from longdoc.report.evaluation import evaluation_plots, metrics_table
         from longdoc.training.evaluation import evaluate_documents
 
-        resolved = load(config, overrides)
+        resolved = settled(load(config, overrides, "evaluate", HEEDS), model)
+        check_folder_output(output)
         documents = load_labelled(data, resolved.read)
+        if not documents:
+            raise DataError("`--data` must hold at least 1 document, but holds none.")
         pipeline = Pipeline.load(model, resolved.prediction)
         with show_progress("evaluate") as tell:
             results, metrics = evaluate_documents(pipeline, documents, lambda done, total: tell(done, total, 0))
-        output.mkdir(parents=True, exist_ok=True)
+        make_folder(output)
         rows = "".join(json.dumps(result.to_dict(), ensure_ascii=False) + "\n" for result in results)
         write_text(output / "predictions.jsonl", rows)
         write_text(output / "metrics.json", json.dumps(metrics, indent=2, ensure_ascii=False) + "\n")
@@ -45,8 +52,9 @@ def evaluate(
         write_text(output / "metrics.txt", table)
         for name, picture in evaluation_plots(metrics).items():
             write_text(output / name, picture)
-        write_text(output / "config.resolved.yaml", dump_resolved(resolved))
+        write_text(output / "config.resolved.yaml", dump_resolved(resolved, HEEDS))
         typer.echo(table)
         closing_line(
-            f"{metrics['documents']} documents evaluated, {metrics['unanswered']} without an answer; in {output}"
+            f"{counted(metrics['documents'], 'document')} evaluated, {metrics['unanswered']} without an answer; in "
+            f"{output}"
         )

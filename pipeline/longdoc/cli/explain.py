@@ -11,6 +11,8 @@ from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_
 
 __all__ = ["explain"]
 
+HEEDS = ("model", "chunking", "read", "prediction")
+
 
 def explain(
     model: Annotated[Path, typer.Option("--model", metavar="MODEL", help="A model folder.")],
@@ -25,13 +27,17 @@ def explain(
     Example: longdoc explain --model runs/mine --input letter.txt --output report.html
     """
     with faults_as_exit_status():
-        from longdoc.files import write_text
+        from longdoc.cli.trained import settled
+        from longdoc.config import dump_resolved
+        from longdoc.errors import counted
+        from longdoc.files import check_file_output, write_text
         from longdoc.pipeline import Pipeline
         from longdoc.readers import read_documents
         from longdoc.report.html import ExplainedDocument, explanation_page
         from longdoc.types import Document, DocumentFailure
 
-        resolved = load(config, overrides)
+        resolved = settled(load(config, overrides, "explain", HEEDS), model)
+        check_file_output(output)
         pipeline = Pipeline.load(model, resolved.prediction)
         items: list[ExplainedDocument] = []
         left_out = 0
@@ -47,6 +53,9 @@ def explain(
                     items.append(ExplainedDocument(document, ""))
                 tell(len(items), None, 0)
         write_text(output, explanation_page(items))
+        write_text(output.with_suffix(".config.resolved.yaml"), dump_resolved(resolved, HEEDS))
         failed = sum(isinstance(item.result, DocumentFailure) for item in items)
         rest = f"; {left_out} more left out by --limit {limit}" if left_out else ""
-        closing_line(f"{len(items)} documents, {failed} without an answer{rest}; report in {output}")
+        closing_line(f"{counted(len(items), 'document')}, {failed} without an answer{rest}; report in {output}")
+        if failed == len(items):
+            raise typer.Exit(3)  # finished, but there is nothing that could be explained

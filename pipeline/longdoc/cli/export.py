@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from longdoc.cli.common import closing_line, faults_as_exit_status
+from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, load
 
 __all__ = ["export"]
 
@@ -15,12 +15,20 @@ __all__ = ["export"]
 def export(
     output: Annotated[Path, typer.Argument(metavar="OUT", help="A finished job's folder.")],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write: .jsonl, .csv or .parquet.")],
+    config: ConfigOption = None,
+    overrides: SetOption = None,
 ) -> None:
     """Write all rows of a job, in input order, into one file.
+
+    Ids and labels are written as they are; open a .csv as text where they may begin with = + - or @.
 
     Example: longdoc export out predictions.jsonl
     """
     with faults_as_exit_status():
+        from longdoc.errors import counted
+        from longdoc.files import check_file_output
         from longdoc.jobs.export import export_job
 
-        closing_line(f"{export_job(output, file)} rows in {file}")
+        load(config, overrides, "export", ())
+        check_file_output(file, "file")
+        closing_line(f"{counted(export_job(output, file), 'row')} in {file}")

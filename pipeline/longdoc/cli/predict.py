@@ -11,9 +11,12 @@ import typer
 from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, load, show_progress
 
 if TYPE_CHECKING:
+    from longdoc.jobs.runner import JobReport
     from longdoc.pipeline import Pipeline, PredictionConfig
 
 __all__ = ["predict"]
+
+HEEDS = ("model", "chunking", "read", "prediction", "job")
 
 
 def predict(
@@ -21,7 +24,7 @@ def predict(
     inputs: Annotated[list[str], typer.Option("--input", metavar="PATH", help="Files, folders or globs. Repeatable.")],
     output: Annotated[Path, typer.Option("--output", metavar="OUT", help="The job's folder.")],
     more: Annotated[list[str] | None, typer.Argument(metavar="[PATH]...", help="Further inputs.")] = None,
-    engine: Annotated[str, typer.Option("--engine", help="What runs the parts: local.")] = "local",
+    engine: Annotated[str | None, typer.Option("--engine", help="What runs the parts: local.")] = None,
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes, each with a model.")] = None,
     max_failures: Annotated[
         int | None, typer.Option("--max-failures", min=0, help="More failed documents than this end with status 3.")
@@ -36,12 +39,14 @@ def predict(
 
     Example: longdoc predict --model runs/mine --input letters/ --output out
     """
-    with faults_as_exit_status():
+    with faults_as_exit_status(lambda: "Finished parts are kept: the same command goes on."):
+        from longdoc.cli.trained import settled
         from longdoc.config import dump_resolved
-        from longdoc.files import write_text
+        from longdoc.files import check_folder_output
         from longdoc.jobs.runner import run_job
 
-        resolved = load(config, overrides)
+        check_folder_output(output, written=False)
+        resolved = settled(load(config, overrides, "predict", HEEDS), model)
         given = {"engine": engine, "workers": workers, "max_failures": max_failures, "evidence": evidence}
         job = resolved.job.model_validate(
             resolved.job.model_dump() | {key: value for key, value in given.items() if value is not None}
@@ -49,13 +54,32 @@ def predict(
         resolved = resolved.model_copy(update={"job": job})
         opener = partial(open_predictor, model, resolved.prediction, job.evidence)
         with show_progress("predict") as tell:
-            report = run_job([*inputs, *(more or [])], output, opener, resolved.read, job, progress=tell)
-        write_text(output / ".work" / "config.resolved.yaml", dump_resolved(resolved))
-        closing_line(
-            f"{report.documents} documents, {report.failed} failed; {report.written_parts} parts written, "
-            f"{report.reused_parts} found done; results in {output}"
-        )
+            report = run_job(
+                [*inputs, *(more or [])],
+                output,
+                opener,
+                resolved.read,
+                job,
+                progress=tell,
+                configuration=dump_resolved(resolved, HEEDS),
+            )
+        closing_line(_outcome(report, output))
         raise typer.Exit(report.exit_status)
+
+
+def _outcome(report: JobReport, output: Path) -> str:
+    """What a run did, in one line: counts and reasons, never an id."""
+    from longdoc.errors import counted
+    from longdoc.jobs.job_plan import say_cut
+
+    failed = f"{report.failed} failed"
+    if report.reasons:
+        failed += f" ({', '.join(f'{reason}: {count}' for reason, count in report.reasons.items())})"
+    parts = f"{counted(report.written_parts, 'part')} written, {report.reused_parts} found done"
+    if report.found_complete:
+        parts = "already complete, nothing written"
+    cut = f". Not complete: {say_cut(report.cut_sources)}" if report.cut_sources else ""
+    return f"{counted(report.documents, 'document')}, {failed}; {parts}; results in {output}{cut}"
 
 
 class _WithEvidence:

@@ -11,6 +11,8 @@ from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_
 
 __all__ = ["train"]
 
+HEEDS = ("model", "chunking", "data", "read", "training", "prediction")
+
 
 def train(
     output: Annotated[Path, typer.Option("--output", metavar="MODEL", help="A new folder for model and metrics.")],
@@ -27,10 +29,11 @@ def train(
 
     Example: longdoc train --data train.jsonl --validation valid.jsonl --output runs/mine
     """
-    with faults_as_exit_status():
+    with faults_as_exit_status(lambda: _kept(output)):
         from longdoc.api import train_with_report
+        from longdoc.errors import counted
 
-        resolved = load(config, overrides)
+        resolved = load(config, overrides, "train", HEEDS)
         named = {"train": tuple(data or ()), "validation": tuple(validation or ())}
         inputs = resolved.data.model_copy(update={key: value for key, value in named.items() if value})
         resolved = resolved.model_copy(update={"data": inputs})
@@ -38,10 +41,25 @@ def train(
             typer.echo("longdoc: no --validation, so the last epoch is kept and nothing is measured.", err=True)
         with show_training() as tell:
             _, report = train_with_report(resolved, output, progress=tell)
-        if report.empty_documents:
-            typer.echo(f"longdoc: {report.empty_documents} training documents have no token, left out.", err=True)
+        for number, noun, fate in (
+            (report.empty_documents, "training document", "without a token, left out"),
+            (report.unreadable_documents, "training document", "that the tokenizer hardly knows, left out"),
+            (report.unanswered_validation, "validation document", "without an answer, counted as wrong"),
+        ):
+            if number:
+                typer.echo(f"longdoc: {counted(number, noun)} {fate}.", err=True)
         chosen = f"epoch {report.best_epoch} kept, {report.metric} {report.best:.4f}" if report.best_epoch else "kept"
         closing_line(
-            f"trained on {report.train_documents} documents in {report.steps} steps and {report.seconds:.0f} s; "
-            f"{chosen}; model in {output}"
+            f"trained on {counted(report.train_documents, 'document')} in {counted(report.steps, 'step')} and "
+            f"{report.seconds:.0f} s; {chosen}; model in {output}"
         )
+
+
+def _kept(output: Path) -> str:
+    """What a stopped run leaves. It is not gone on with: the same command starts over."""
+    from longdoc.training.loop import BEST_SO_FAR
+
+    best = output / BEST_SO_FAR
+    if (best / "longdoc.json").exists():
+        return f"The best epoch so far is the model folder {best}: move it to keep it. The same command starts over."
+    return "No epoch was measured yet, so no model is kept: the same command starts over."

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from longdoc.errors import UsageError
-from longdoc.files import write_text
+from longdoc.files import make_folder, write_text
 from longdoc.study.ablation import SYNTHETIC, AblationConfig, ablate, ablation_table
 
 __all__ = ["LENGTHS", "QUICK", "read_results", "run_ablation"]
@@ -43,7 +43,7 @@ def run_ablation(
         UsageError: `output` holds results of other settings.
     """
     settings = settings or AblationConfig()
-    output.mkdir(parents=True, exist_ok=True)
+    make_folder(output)
     said = asdict(settings) | {"data": data is not None}
     settings_file, results_file = output / "settings.json", output / "results.jsonl"
     if settings_file.exists() and json.loads(settings_file.read_text(encoding="utf-8")) != said:

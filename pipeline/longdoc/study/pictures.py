@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longdoc.errors import UsageError
+from longdoc.files import cannot_write, check_file_output
 from longdoc.study.positions import PositionStudy
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["draw_mask", "draw_positions", "pyplot", "save_figure"]
+__all__ = ["check_picture", "draw_mask", "draw_positions", "pyplot", "save_figure"]
 
 _DIVERGING = "PuOr"  # purple and orange: told apart with any kind of colour vision
 _SEQUENTIAL = "cividis"
@@ -98,6 +99,17 @@ def _panels(study: PositionStudy) -> list[Callable[[Any], None] | None]:
     ]
 
 
+def check_picture(path: Path) -> None:
+    """Refuse a picture that could not be drawn or written, before the long part.
+
+    Raises:
+        UsageError: neither .png nor .svg, no matplotlib, or no place for the file.
+        CannotWriteError: its folder takes no files.
+    """
+    pyplot(path)
+    check_file_output(path)
+
+
 def pyplot(path: Path) -> Any:
     """matplotlib's drawing functions, without a window.
 
@@ -119,5 +131,9 @@ def pyplot(path: Path) -> Any:
 
 def save_figure(plt: Any, figure: Any, path: Path) -> None:
     """Write and close a figure; the same figure gives the same bytes."""
-    figure.savefig(path, dpi=140, metadata={"Date": None} if path.suffix == ".svg" else {"Software": None})
-    plt.close(figure)
+    try:
+        figure.savefig(path, dpi=140, metadata={"Date": None} if path.suffix == ".svg" else {"Software": None})
+    except OSError as error:
+        raise cannot_write(path, error) from None
+    finally:
+        plt.close(figure)

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from longdoc.errors import UsageError
 from longdoc.nn.position import Geometry, PositionConfig, PositionEncoding
 
 __all__ = ["PositionStudy", "health", "study_positions"]
@@ -83,7 +84,14 @@ def study_positions(
         length: L.
         dtype: `fp32`, `bf16` or `fp16`: the number format whose loss of precision the verdict judges.
         seed: of kinds that are trained, which start at random.
+
+    Raises:
+        UsageError: an unknown number format, or a width that cannot be shared out among the heads.
     """
+    if dtype not in _DTYPES:
+        raise UsageError(f"`dtype` must be one of {', '.join(_DTYPES)}, but is not.")
+    if width % heads:
+        raise UsageError(f"`width` must be a multiple of `heads` ({heads}), but is {width} instead.")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         encoding = config.build(Geometry(width, heads, width // heads, 1, length))

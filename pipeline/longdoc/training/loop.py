@@ -19,7 +19,7 @@ from accelerate import Accelerator
 from accelerate.utils import gather_object, set_seed
 
 from longdoc.errors import LongDocError
-from longdoc.files import write_text
+from longdoc.files import make_folder, write_text
 from longdoc.pipeline import DocumentRows, Pipeline
 from longdoc.text.batching import collate, plan_batches
 from longdoc.training.data import EpochSampler, Example, build_examples, check_readable
@@ -140,7 +140,7 @@ class _Run:
         """Make the folder. What an earlier run left there unfinished goes: this one starts over."""
         if self.accelerator.is_main_process:
             shutil.rmtree(self.output / BEST_SO_FAR.parts[0], ignore_errors=True)
-            self.output.mkdir(parents=True, exist_ok=True)
+            make_folder(self.output)
             write_text(self.output / "config.resolved.yaml", configuration)
         self.accelerator.wait_for_everyone()
 
@@ -193,7 +193,7 @@ class _Run:
         self._tell("validate", epoch + 1, len(documents), len(documents), metric=value, improved=improved)
         if improved and self.accelerator.is_main_process and not self.frozen:
             # An epoch of a whole encoder takes long: it must survive a crash.
-            (self.output / BEST_SO_FAR).parent.mkdir(exist_ok=True)
+            make_folder((self.output / BEST_SO_FAR).parent)
             self.pipeline.save(self.output / BEST_SO_FAR, overwrite=True)
 
     def finish(self) -> TrainingReport:

@@ -1,0 +1,121 @@
+"""What a model folder is, in words and numbers: for `longdoc inspect model`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from longdoc.checkpoints import open_checkpoint
+from longdoc.checkpoints.classifiers import holds_classifier
+from longdoc.checkpoints.native import load_model, model_fingerprint
+from longdoc.nn import Encoder
+
+__all__ = ["describe_model", "model_table"]
+
+
+def describe_model(folder: Path) -> dict[str, Any]:
+    """A model folder, or the folder of an encoder alone, as plain values. Everything is loaded, so that it is known to
+    fit together.
+
+    Returns:
+        `kind` ("model" or "encoder"), `encoder`, `parameters`, `fingerprint` (of the files that decide predictions);
+        of a model also `task`, `labels`, `source`, `chunking`, `readout`, `decisions`.
+
+    Raises:
+        CheckpointError: not such a folder, or a damaged one.
+    """
+    if not (folder / "longdoc.json").is_file() and not holds_classifier(folder):
+        encoder = open_checkpoint(folder).encoder
+        return {
+            "kind": "encoder",
+            "encoder": _encoder(encoder),
+            "parameters": {"encoder": _weights(encoder)},
+            "fingerprint": model_fingerprint(folder),
+        }
+    model, settings, tokenizer = load_model(folder)
+    return {
+        "kind": "model",
+        "task": settings.task,
+        "labels": list(settings.labels),
+        "source": settings.source,
+        "encoder": _encoder(model.encoder) | {"special_tokens": tokenizer.specials},
+        "chunking": settings.chunking.model_dump(mode="json"),
+        "readout": settings.readout.model_dump(mode="json"),
+        "decisions": settings.decisions.model_dump(mode="json"),
+        "parameters": {"encoder": _weights(model.encoder), "readout": _weights(model.readout)},
+        "fingerprint": model_fingerprint(folder),
+    }
+
+
+def model_table(description: Mapping[str, Any]) -> str:
+    """The same for people, a line each."""
+    encoder, parameters = description["encoder"], description["parameters"]
+    lines: list[tuple[str, str]] = []
+    if description["kind"] == "model":
+        labels = description["labels"]
+        lines += [
+            ("task", description["task"].replace("_", " ")),
+            ("labels", f"{len(labels)}: {', '.join(labels[:12])}{' ...' if len(labels) > 12 else ''}"),
+        ]
+    lines += [
+        (
+            "encoder",
+            f"{encoder['family'] or 'of its own kind'}, {encoder['layers']} x {encoder['width']}, {encoder['heads']} "
+            f"heads, {encoder['vocab_size']:,} words",
+        ),
+        ("positions", f"{encoder['positions']}, {_reach(encoder['max_tokens'])}"),
+    ]
+    if description["kind"] == "model":
+        chunking, readout, decisions = description["chunking"], description["readout"], description["decisions"]
+        lines += [
+            ("started from", description["source"] or "scratch"),
+            (
+                "chunks",
+                f"{chunking['size']} tokens, {encoder['special_tokens']} of them special, {chunking['overlap']} "
+                f"shared; read: {chunking['keep']}",
+            ),
+            ("readout", ", ".join(f"{key} {_word(value)}" for key, value in readout.items())),
+            ("decisions", _decisions(decisions)),
+        ]
+    lines += [
+        ("weights", ", ".join(f"{name} {count:,}" for name, count in parameters.items())),
+        ("fingerprint", description["fingerprint"]),
+    ]
+    return "\n".join(f"{name:<13} {value}" for name, value in lines)
+
+
+def _encoder(encoder: Encoder) -> dict[str, Any]:
+    config = encoder.config
+    return {
+        "family": config.family,
+        "layers": config.layers,
+        "width": config.width,
+        "heads": config.heads,
+        "vocab_size": config.vocab_size,
+        "positions": config.position.kind,
+        "max_tokens": encoder.max_tokens,
+    }
+
+
+def _weights(module: Any) -> int:
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+def _reach(limit: int | None) -> str:
+    return "chunks of any size" if limit is None else f"chunks of at most {limit} tokens"
+
+
+def _word(value: Any) -> str:
+    return str(value["kind"]) if isinstance(value, Mapping) and "kind" in value else str(value)
+
+
+def _decisions(decisions: Mapping[str, Any]) -> str:
+    if not decisions["documents"]:
+        return "nothing was fitted: probabilities as they are, thresholds 0.5, always an answer"
+    parts = [f"temperature {decisions['temperature']:.3g}"]
+    if decisions["thresholds"] is not None:
+        parts.append("a threshold for each label")
+    if decisions["conformal"] is not None:
+        parts.append(f"abstains to cover {decisions['conformal']['coverage']:.0%}")
+    return f"{', '.join(parts)}; fitted on {decisions['documents']} validation documents"
