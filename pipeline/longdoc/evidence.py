@@ -23,44 +23,15 @@ from numpy.typing import NDArray
 from longdoc.checkpoints.native import ModelSettings
 from longdoc.model import LongDocModel
 from longdoc.nn.readout import Readout
+from longdoc.passages import passages_read, split_passages
 from longdoc.precision import Placement
 from longdoc.text.batching import BatchingConfig, plan_batches
 from longdoc.text.batching import collate as collate_chunks
 from longdoc.text.chunking import Chunker
 from longdoc.text.tokenizing import DocumentTokenizer
-from longdoc.types import Chunk, ChunkBatch, Document, DocumentPrediction, EvidencePassage, Span
+from longdoc.types import Chunk, ChunkBatch, Document, DocumentPrediction, EvidencePassage
 
-__all__ = ["ChunkEvidence", "chunk_evidence", "explain_document", "split_passages"]
-
-_SENTENCE_ENDS = frozenset(".!?;:。！？；؟؛।")
-
-
-def split_passages(
-    text: str, offsets: NDArray[np.int32], shortest: int = 16, longest: int = 96
-) -> list[tuple[int, int]]:
-    """Token ranges that end at a sentence or line end where one comes in time.
-
-    Args:
-        text: the document's.
-        offsets: int32 (T, 2), code points.
-        shortest, longest: tokens of a passage; the last one may be shorter.
-
-    Returns:
-        Half-open token ranges that partition `[0, T)`.
-    """
-    ranges: list[tuple[int, int]] = []
-    start, count = 0, len(offsets)
-    for token in range(count):
-        length = token + 1 - start
-        end = int(offsets[token, 1])
-        following = int(offsets[token + 1, 0]) if token + 1 < count else len(text)
-        at_break = (text[end - 1 : end] in _SENTENCE_ENDS and following > end) or "\n" in text[end:following]
-        if length >= longest or (length >= shortest and at_break):
-            ranges.append((start, token + 1))
-            start = token + 1
-    if start < count:
-        ranges.append((start, count))
-    return ranges
+__all__ = ["ChunkEvidence", "chunk_evidence", "explain_document"]
 
 
 @dataclass(frozen=True)
@@ -99,7 +70,7 @@ def chunk_evidence(readout: Readout, rows: torch.Tensor, weights: torch.Tensor, 
         score = float(readout.documents(rows, owner, weights, 1)[0, label])
         base = float(readout.base(rows, owner, weights, 1)[0, label])
     slopes = readout.slopes(rows, owner, weights, 1, label)
-    parts = (slopes.double().cpu() * rows.double().cpu()).sum(1).numpy()
+    parts = (slopes.cpu().double() * rows.cpu().double()).sum(1).numpy()
     return ChunkEvidence(score, base, slopes, parts)
 
 
@@ -141,25 +112,21 @@ def explain_document(
     divisible = True
     for members, batch, hidden in _encoded(model, chunks, tokenizer.pad_id, settings, batching, placement):
         for place, (column, evidence) in enumerate(zip(columns, found, strict=True)):
-            slopes = torch.zeros(hidden.shape[0], rows.shape[1], device=device)
-            slopes[: len(members)] = evidence.slopes[members]
-            with torch.inference_mode():
-                parts = model.readout.token_contributions(hidden, batch, slopes, column)
+            parts = _token_parts(model.readout, hidden, batch, evidence.slopes[members], column)
             if parts is None:
                 divisible = False
                 break
-            values = parts.double().cpu().numpy()
             for row, member in enumerate(members):
                 chunk = chunks[member]
                 first = chunk.lead + chunk.core.start - chunk.span.start
                 last = chunk.lead + chunk.core.end - chunk.span.start
-                by_token[chunk.core.start : chunk.core.end, place] = values[row, first:last]
+                by_token[chunk.core.start : chunk.core.end, place] = parts[row, first:last]
         if not divisible:
             break
 
     ranges: Sequence[tuple[int, int]]
     if divisible:
-        ranges = _passages_inside(split_passages(document.text, tokenized.offsets), [c.core for c in chunks])
+        ranges = passages_read(split_passages(document.text, tokenized.offsets), [c.core for c in chunks])
         sums = [by_token[start:end].sum(axis=0) for start, end in ranges]
     else:
         ranges = [(chunk.core.start, chunk.core.end) for chunk in chunks]
@@ -173,6 +140,17 @@ def explain_document(
             weight = float(values_here[place]) + spread * (end - start)
             passages.append(EvidencePassage(left, right, name, weight))
     return tuple(passages)
+
+
+def _token_parts(
+    readout: Readout, hidden: torch.Tensor, batch: ChunkBatch, slopes: torch.Tensor, label: int
+) -> NDArray[np.float64] | None:
+    """What each token of a batch gives to a label, float64 (N, L); rows past the slopes are filler."""
+    padded = torch.zeros(len(hidden), slopes.shape[1], dtype=slopes.dtype, device=hidden.device)
+    padded[: len(slopes)] = slopes
+    with torch.inference_mode():
+        parts = readout.token_contributions(hidden, batch, padded, label)
+    return None if parts is None else parts.cpu().double().numpy()
 
 
 def _labels_to_explain(prediction: DocumentPrediction, settings: ModelSettings) -> list[str]:
@@ -199,25 +177,3 @@ def _encoded(
         with placement.inference():
             hidden = model.encoder(batch.token_ids, batch.valid, batch.positions, batch.segments)
         yield list(planned.owners), batch, hidden
-
-
-def _passages_inside(ranges: Sequence[tuple[int, int]], cores: Sequence[Span]) -> list[tuple[int, int]]:
-    """The parts of the passages that were read: chunks left out by `keep` leave no passage behind."""
-    merged: list[list[int]] = []
-    for core in cores:
-        if merged and merged[-1][1] == core.start:
-            merged[-1][1] = core.end
-        else:
-            merged.append([core.start, core.end])
-    parts = []
-    position = 0
-    for start, end in ranges:
-        while position < len(merged) and merged[position][1] <= start:
-            position += 1
-        at = position
-        while at < len(merged) and merged[at][0] < end:
-            left, right = max(start, merged[at][0]), min(end, merged[at][1])
-            if left < right:
-                parts.append((left, right))
-            at += 1
-    return parts

@@ -9,7 +9,7 @@ import pytest
 import torch
 from pydantic import TypeAdapter
 
-from longdoc.evidence import chunk_evidence, split_passages
+from longdoc.evidence import chunk_evidence
 from longdoc.nn.readout import Readout, ReadoutConfig
 from longdoc.pipeline import Pipeline
 from longdoc.types import Document
@@ -114,13 +114,3 @@ def test_the_passages_of_a_document_add_up_to_its_logit(tiny_pipeline: Pipeline,
     named = [p for p in result.evidence if p.label == next(iter(sums))]
     assert all(before.end <= after.start for before, after in itertools.pairwise(named))
     assert len(named) > result.n_chunks / 2, "passages, not the document as a whole"
-
-
-def test_passages_end_where_sentences_do() -> None:
-    text = "One two three. Four five six!\nSeven eight nine ten"
-    words = [(0, 3), (4, 7), (8, 13), (13, 14), (15, 19), (20, 24), (25, 28), (28, 29)]
-    words += [(30, 35), (36, 41), (42, 46), (47, 50)]
-    offsets = np.array(words, dtype=np.int32)
-    assert split_passages(text, offsets, shortest=2, longest=99) == [(0, 4), (4, 8), (8, 12)]
-    assert split_passages(text, offsets, shortest=2, longest=3)[0] == (0, 3)
-    assert split_passages(text, offsets[:0]) == []
