@@ -26,10 +26,12 @@ def read_json(path: Path) -> dict[str, Any]:
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_no_duplicates)
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         raise CheckpointError(
             f"`{path.parent}` must hold a `{path.name}`, but does not. Name a folder saved by transformers or longdoc."
         ) from None
+    except OSError as error:
+        raise CheckpointError(f"`{path}` cannot be read ({type(error).__name__}). Check its rights.") from None
     except (ValueError, RecursionError) as error:
         reason = str(error) if isinstance(error, _DuplicateNameError) else "is not valid JSON"
         raise CheckpointError(f"`{path}` must be a JSON object, but {reason}. Fetch the file again.") from None

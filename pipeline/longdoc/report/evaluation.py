@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import escape
 
+from longdoc.errors import counted
+
 __all__ = ["evaluation_plots", "metrics_table"]
 
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _COLUMNS = ("precision", "recall", "f1", "average_precision")
 _INK, _FAINT, _BLUE, _ORANGE = "#1a1a1a", "#d5d5d5", "#0b5cad", "#b45309"
 
@@ -18,7 +22,7 @@ def metrics_table(metrics: Mapping[str, Any]) -> str:
     Args:
         metrics: of `document_metrics`.
     """
-    lines = [f"{metrics['documents']} documents, {metrics['unanswered']} without an answer"]
+    lines = [f"{counted(metrics['documents'], 'document')}, {metrics['unanswered']} without an answer"]
     for name, value in metrics.items():
         if isinstance(value, float) or value is None:
             ends = metrics["intervals"].get(name)
@@ -64,7 +68,7 @@ def _label_bars(rows: Sequence[Mapping[str, Any]]) -> str:
             _text(left - 8, y + 12, row["label"], anchor="end"),
             _box(left, y, scale, 14, _FAINT, opacity=0.5),
             _box(left, y, scale * value, 14, _BLUE),
-            _text(left + scale + 8, y + 12, f"{_number(row['f1'])}, {row['support']} documents"),
+            _text(left + scale + 8, y + 12, f"{_number(row['f1'])}, {counted(row['support'], 'document')}"),
         ]
     return _svg(left + scale + 150, 60 + 22 * len(rows), "F1 and number of documents of each label", parts)
 
@@ -85,7 +89,9 @@ def _reliability(bins: Sequence[Mapping[str, Any]], error: float) -> str:
         x, y = left + side * row["confidence"], top + side * (1 - row["accuracy"])
         radius = 2 + 10 * (row["pairs"] / largest) ** 0.5
         colour = _ORANGE if row["confidence"] > row["accuracy"] else _BLUE
-        note = escape(f"{row['pairs']} pairs: confidence {row['confidence']:.3f}, accuracy {row['accuracy']:.3f}")
+        note = escape(
+            f"{counted(row['pairs'], 'pair')}: confidence {row['confidence']:.3f}, accuracy {row['accuracy']:.3f}"
+        )
         parts.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="{colour}" fill-opacity="0.7">'
             f"<title>{note}</title></circle>"
@@ -131,7 +137,8 @@ def _svg(width: float, height: float, title: str, parts: Sequence[str]) -> str:
 
 def _text(x: float, y: float, words: str, anchor: str = "start", slope: int = 0) -> str:
     turn = f' transform="rotate({slope} {x:.1f} {y:.1f})"' if slope else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{_INK}"{turn}>{escape(words)}</text>'
+    shown = escape(_NOT_IN_XML.sub("\ufffd", words))
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{_INK}"{turn}>{shown}</text>'
 
 
 def _box(x: float, y: float, width: float, height: float, fill: str, opacity: float = 1.0, stroke: str = "none") -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from longdoc.errors import counted
 from longdoc.text.chunking import Chunker
 from longdoc.text.tokenizing import DocumentTokenizer
 from longdoc.types import Document, DocumentFailure
@@ -51,8 +52,9 @@ def chunk_table(description: dict[str, Any]) -> str:
     if description["reason"]:
         return f"{description['id']}: no chunks ({description['reason']})\n"
     lines = [
-        f"{description['id']}: {description['n_tokens']} tokens in {description['n_chunks']} chunks, "
-        f"{description['tokens_read']} read, {description['unknown_share']:.1%} unknown",
+        f"{description['id']}: {counted(description['n_tokens'], 'token')} in "
+        f"{counted(description['n_chunks'], 'chunk')}, {description['tokens_read']} read, "
+        f"{description['unknown_share']:.1%} unknown",
         f"{'chunk':>6} {'tokens':>17} {'core':>17} {'characters':>19} {'size':>5}",
     ]
     for chunk in description["chunks"]:

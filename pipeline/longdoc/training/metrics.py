@@ -37,6 +37,10 @@ from longdoc.types import Task
 
 __all__ = ["classification_metrics", "document_metrics"]
 
+_NO_INTERVAL = (
+    "none: chance alone makes the calibration error larger, and a resample adds chance once more, so that no bootstrap "
+    "interval holds its right value"
+)
 _EMPTY = "a document without labels that is given none counts 1 in sample_f1"
 
 
@@ -95,8 +99,8 @@ def classification_metrics(
         `task`, `documents`, `unanswered`, `labels`, `labels_without_support`; the measures, None where undefined:
         `accuracy` (multi-label: `subset_accuracy` and `sample_f1`), `macro_f1`, `macro_f1_all_labels`, `micro_f1`,
         `macro_average_precision` (area under the precision-recall curve without interpolation), `log_loss`
-        (multi-label: mean over labels), `expected_calibration_error`; `intervals`: measure -> [low, high];
-        `per_label`; `calibration` bins; `confusion` of a single-label task (rows gold); `choices`.
+        (multi-label: mean over labels), `expected_calibration_error`; `intervals`: measure -> [low, high], for all but
+        the last; `per_label`; `calibration` bins; `confusion` of a single-label task (rows gold); `choices`.
 
     Raises:
         UsageError: there is no document, or shapes or indices do not fit `labels`.
@@ -132,7 +136,6 @@ def classification_metrics(
             **bootstrap_f1(right, answer, averaged, average_over is None, counts),
             "macro_average_precision": bootstrap_average_precision(known, probability, averaged, drawn),
             **bootstrap_means(of_scores, drawn),
-            "expected_calibration_error": calibration.error(drawn),
         }
 
     return {
@@ -154,6 +157,7 @@ def classification_metrics(
             "calibration": f"{BINS} bins of equal width of "
             + ("the highest score" if task == "single_label" else "the scores of all pairs of document and label"),
             "intervals": describe_intervals(resamples, seed, confidence),
+            "calibration_interval": _NO_INTERVAL,
         },
     }
 

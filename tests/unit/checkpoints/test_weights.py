@@ -120,3 +120,17 @@ def test_a_configuration_must_be_there(tmp_path: Path) -> None:
     message = f"`{tmp_path}` must hold a `config.json`, but does not. Name a folder saved by transformers or longdoc."
     with pytest.raises(CheckpointError, match=f"^{re.escape(message)}$"):
         read_json(tmp_path / "config.json")
+
+
+def test_a_configuration_that_may_not_be_read_is_not_said_to_be_absent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "longdoc.json").write_text("{}")
+
+    def denied(*_: object, **__: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_text", denied)
+    with pytest.raises(CheckpointError) as caught:
+        read_json(tmp_path / "longdoc.json")
+    assert str(caught.value) == f"`{tmp_path / 'longdoc.json'}` cannot be read (PermissionError). Check its rights."

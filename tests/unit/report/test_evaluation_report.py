@@ -58,9 +58,21 @@ def test_pictures_are_whole_and_hold_the_numbers(metrics):
     assert HOSTILE in texts["labels.svg"]
     assert "0.500, 2 documents" in texts["labels.svg"]
     assert "no answer" in texts["confusion.svg"]
-    dots = [text for text in texts["calibration.svg"] if "pairs" in text]
-    assert "1 pairs: confidence 0.600, accuracy 0.000" in dots
+    dots = [text for text in texts["calibration.svg"] if "pair" in text]
+    assert "1 pair: confidence 0.600, accuracy 0.000" in dots
     assert len(dots) == len(metrics["calibration"])
+
+
+@pytest.mark.parametrize("odd", ["a\u0000b", "a\u0007b", "a\ufffeb", "a\ud800b", "a\x1bb"])
+def test_what_cannot_stand_in_xml_is_replaced(odd):
+    """A control character in a label made files that no viewer opens."""
+    scores = np.array([[0.8, 0.2], [0.3, 0.7]])
+    plots = evaluation_plots(document_metrics([0, 1], scores, (odd, "tab\tand \u00e9"), "single_label", resamples=0))
+    for name in ("labels.svg", "confusion.svg"):
+        root = ElementTree.fromstring(plots[name].encode("utf-8"))
+        texts = [element.text for element in root.iter() if element.tag.endswith("text")]
+        assert "a\ufffdb" in texts
+        assert "tab\tand \u00e9" in texts
 
 
 def test_a_regression_has_no_pictures():

@@ -170,6 +170,19 @@ def test_calibration_error_of_a_hand_made_table():
     assert expected_calibration_error([1.0, 0.0], [True, False]) == 0.0
 
 
+def test_the_calibration_error_has_no_interval_and_the_result_says_why():
+    """A percentile interval of it need not even hold the estimate: 0.117 stood beside 0.119 to 0.278."""
+    random = np.random.default_rng(0)
+    scores = random.dirichlet(np.ones(3), 40)
+    metrics = document_metrics(random.integers(0, 3, 40), scores, ("a", "b", "c"), "single_label", resamples=50)
+    assert metrics["expected_calibration_error"] > 0
+    assert "expected_calibration_error" not in metrics["intervals"]
+    assert "accuracy" in metrics["intervals"]
+    assert metrics["choices"]["calibration_interval"].startswith("none: ")
+    for name, (low, high) in metrics["intervals"].items():
+        assert low <= metrics[name] <= high, name
+
+
 def test_calibration_error_and_table_of_a_classification_agree():
     gold, scores = random_case(3, 200, 4, "single_label")
     metrics = document_metrics(gold, scores, list(ABCD), "single_label", resamples=0)
