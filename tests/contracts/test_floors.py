@@ -14,7 +14,7 @@ PACKAGE = ROOT / "pipeline" / "longdoc"
 MAY_IMPORT = {
     "accelerate": ("training/loop.py", "jobs/engines/accelerate.py"),
     "datasets": ("readers/", "training/data.py"),
-    "huggingface_hub": ("checkpoints/", "readers/"),
+    "huggingface_hub": ("checkpoints/", "hub.py"),
     "jinja2": ("report/",),
     "ray": ("jobs/engines/ray.py",),
     "rich": ("cli/",),

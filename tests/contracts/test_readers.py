@@ -109,7 +109,7 @@ class Kind:
 
     def source(self, texts: Texts) -> Source:
         path = self.sample.write(self.folder, texts if self.sample.many else texts[:1], self.suffix)
-        (source,) = find_sources(["org/in" if self.hub else path])
+        (source,) = find_sources(["hf:org/in" if self.hub else path])
         return source
 
 

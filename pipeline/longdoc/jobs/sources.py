@@ -19,7 +19,8 @@ _CIRCUMSTANCES = frozenset({"timeout", "memory_limit", "worker_died"})
 def list_sources(inputs: Sequence[str | Path], read: ReadConfig, output: Path) -> tuple[Source, ...]:
     """All sources in order, without the job's own folder: `output` may lie inside an input folder."""
     own = output.resolve()
-    return tuple(source for source in find_sources(inputs, read) if not _is_inside(source.path, own))
+    found = find_sources(inputs, read)
+    return tuple(source for source in found if source.root == Path() or not _is_inside(source.path, own))
 
 
 def _is_inside(path: Path, folder: Path) -> bool:

@@ -35,13 +35,13 @@ __all__ = [
 ]
 
 READERS: tuple[Reader, ...] = (
+    HubReader(),  # first, since the name of a dataset may end like that of a file
     TextReader(),
     JsonLinesReader(),
     CsvReader(),
     ParquetReader(),
     ArrowReader(),
     DatasetReader(),
-    HubReader(),
 )
 
 _DEFAULT = ReadConfig()
@@ -52,7 +52,8 @@ def find_sources(inputs: Sequence[str | Path], settings: ReadConfig = _DEFAULT) 
     """What is to be read, in the order of `inputs`, each sorted by name.
 
     An input is a file, a folder (read with all folders in it; hidden names are left out), a pattern such as
-    `reports/**/*.txt`, a folder made by `datasets.save_to_disk`, or, where no such path exists, a hub id `org/name`.
+    `reports/**/*.txt`, a folder made by `datasets.save_to_disk`, or a dataset of the hub, `hf:owner/name`. Links to
+    folders are not followed, except where a pattern names them. Nothing without the prefix is looked up on a network.
     Files of unknown types inside a folder are sources too: reading them yields a failure, so that nothing is lost.
     Names, and so ids of one-file documents, are relative to the input's root; if two inputs have files of one name,
     to the folder that all inputs have in common.

@@ -63,7 +63,7 @@ class ReadConfig(Config):
     max_bytes: int = Field(default=1 << 30, ge=1)
     """Largest text of one document, in bytes; a larger one fails as `too_large`."""
     split: str | None = None
-    """Which split of a `datasets` folder or hub id is read; needed when there are several."""
+    """Which split of a `datasets` folder or a dataset of the hub is read; needed when there are several."""
 
     @field_validator("encoding")
     @classmethod
@@ -92,7 +92,7 @@ class Source:
     """One file (or `datasets` folder, or hub id) that holds documents.
 
     Attributes:
-        path: where it is.
+        path: where it is; `hf:owner/name` for a dataset of the hub, whose root is the empty path.
         root: the folder that it must not lead out of.
         name: path relative to the input root, with forward slashes. Ids of one-file documents and places use it.
     """

@@ -1,7 +1,7 @@
 """Datasets of the library `datasets`: folders made by `save_to_disk`, and ids of the hub.
 
-Folders are read with Arrow alone. A hub id is loaded by the library: from its cache, or from the network where the
-environment allows that (`HF_HUB_OFFLINE=1` forbids it).
+Folders are read with Arrow alone. An id of the hub is written `hf:owner/name`, so that no mistyped path is ever sent
+there, and is loaded by the library: from its cache, or from the network where `HF_HUB_OFFLINE=1` does not forbid that.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from longdoc.errors import DataError, DocumentError
+from longdoc.hub import HUB_PREFIX, quiet_hub, why_unreachable
 from longdoc.readers.arrow import read_ipc_files
 from longdoc.readers.base import ReadConfig, Source, ended
 from longdoc.readers.opening import file_digest, open_file
 from longdoc.types import Record
 
-__all__ = ["DatasetReader", "HubReader", "dataset_source", "hub_source", "is_dataset_folder"]
+__all__ = ["DatasetReader", "HubReader", "dataset_source", "hub_source", "is_dataset_folder", "may_be_hub_id"]
 
 _HUB_ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
 _LARGEST_STATE = 1 << 22
@@ -43,12 +44,18 @@ def dataset_source(path: Path, root: Path, name: str, settings: ReadConfig) -> S
     return Source(path / split, root, f"{name}/{split}")
 
 
-def hub_source(text: str, settings: ReadConfig) -> Source | None:
-    """The source for `org/name`, loaded once to see that it is there; None if `text` is no such id."""
-    if not _HUB_ID.fullmatch(text):
-        return None
-    split = _choose_split(list(_load_from_hub(text)), text, settings)
-    return Source(Path(text), Path(), f"{text}/{split}")
+def may_be_hub_id(text: str) -> bool:
+    """Whether `text` has the form of an id, `owner/name`, without the prefix that makes it one."""
+    return _HUB_ID.fullmatch(text) is not None
+
+
+def hub_source(text: str, settings: ReadConfig) -> Source:
+    """The source for `hf:owner/name`, loaded once to see that it is there."""
+    identifier = text.removeprefix(HUB_PREFIX)
+    if not may_be_hub_id(identifier):
+        raise DataError(f"A dataset of the hub must be named `{HUB_PREFIX}owner/name`, but is named `{text}` instead.")
+    split = _choose_split(list(_load_from_hub(identifier)), identifier, settings)
+    return Source(Path(text), Path(), f"{identifier}/{split}")
 
 
 class DatasetReader:
@@ -74,13 +81,14 @@ class DatasetReader:
 
 
 class HubReader:
-    """A dataset of the hub, by its id. A cursor is the number of a row, from 0."""
+    """A dataset of the hub, by its id with the prefix. A cursor is the number of a row, from 0."""
 
     name = "hub dataset"
     suffixes: tuple[str, ...] = ()
 
     def opens(self, path: Path) -> bool:
-        return not path.exists() and _HUB_ID.fullmatch(path.as_posix()) is not None
+        text = path.as_posix()
+        return text.startswith(HUB_PREFIX) and may_be_hub_id(text.removeprefix(HUB_PREFIX))
 
     def read(self, source: Source, settings: ReadConfig, cursor: int = 0) -> Iterator[Record]:
         from longdoc.readers.columns import ROWS_AT_ONCE, TableRecords
@@ -116,7 +124,7 @@ def _choose_split(names: list[str], name: str, settings: ReadConfig) -> str:
 
 
 def _split_of(source: Source) -> Any:
-    identifier = source.path.as_posix()
+    identifier = source.path.as_posix().removeprefix(HUB_PREFIX)
     return _load_from_hub(identifier)[source.name.removeprefix(f"{identifier}/")]
 
 
@@ -125,13 +133,27 @@ def _load_from_hub(identifier: str) -> Any:
     """All splits, memory-mapped."""
     import datasets
 
-    try:
-        return datasets.load_dataset(identifier)
-    except Exception as error:
-        fault = type(error).__name__
+    if Path(identifier).exists():  # the library would read that
+        raise DataError(
+            f"`{HUB_PREFIX}{identifier}` is a dataset of the hub, but there is a file or folder `{identifier}` here "
+            f"too. Name that one without `{HUB_PREFIX}`, or run the command in another folder."
+        )
+    offline, bars = datasets.config.HF_HUB_OFFLINE, not datasets.are_progress_bars_disabled()
+    with quiet_hub():
+        fault = None if offline else why_unreachable("dataset", identifier)
+        datasets.config.HF_HUB_OFFLINE = offline or fault is not None  # then the cache is all there is
+        datasets.disable_progress_bars()
+        try:
+            return datasets.load_dataset(identifier)
+        except Exception as error:
+            fault = fault or type(error).__name__
+        finally:
+            datasets.config.HF_HUB_OFFLINE = offline
+            if bars:
+                datasets.enable_progress_bars()
     raise DataError(
-        f"There is no file or folder `{identifier}`, and a dataset of that id cannot be loaded from the hub ({fault}). "
-        f"Check the spelling; if it is right, check the network, or HF_HUB_OFFLINE."
+        f"The dataset `{HUB_PREFIX}{identifier}` cannot be loaded from the hub ({fault}). Check the spelling; if it is "
+        "right, check the network, or HF_HUB_OFFLINE."
     )
 
 

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from longdoc.errors import DataError, DocumentError
+from longdoc.hub import HUB_PREFIX
 from longdoc.readers.base import ReadConfig, Reader, Source
-from longdoc.readers.dataset_folder import dataset_source, hub_source, is_dataset_folder
+from longdoc.readers.dataset_folder import dataset_source, hub_source, is_dataset_folder, may_be_hub_id
 from longdoc.readers.patterns import matches, split_pattern, without_detours
 
 __all__ = ["find"]
@@ -40,15 +41,18 @@ def find(inputs: Sequence[str | Path], settings: ReadConfig, readers: Sequence[R
 
 
 def _expand(named: str, settings: ReadConfig, suffixes: tuple[str, ...]) -> Iterable[Source]:
+    if named.startswith(HUB_PREFIX):
+        return [hub_source(named, settings)]
     path = Path(named)
     if os.path.lexists(path):
         return _folder(path, settings) if path.is_dir() else [_named_file(path, suffixes)]
     if glob.has_magic(named):
         return _pattern(named, settings)
-    source = None if named.lower().endswith(suffixes) else hub_source(named, settings)
-    if source is None:
-        raise DataError(f"`{named}` does not exist. Check the path; it is taken relative to the current folder.")
-    return [source]
+    hub = f" A dataset of the Hugging Face hub is named with a prefix: `{HUB_PREFIX}{named}`."
+    raise DataError(
+        f"`{named}` does not exist. Check the path; it is taken relative to the current folder."
+        f"{hub if may_be_hub_id(named) and not named.lower().endswith(suffixes) else ''}"
+    )
 
 
 def _named_file(path: Path, suffixes: tuple[str, ...]) -> Source:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
 import shutil
 import sys
@@ -155,6 +156,7 @@ def test_a_fetch_that_fails_names_the_kind_of_failure_only(tmp_path: Path, monke
         raise ConnectionError(f"secret token in {settings}")
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", fail)
+    monkeypatch.setattr(huggingface_hub.HfApi, "model_info", lambda *_, **__: None)
     message = (
         "`someone/other` must be a folder or a model on the Hugging Face hub, but is no folder, and fetching it failed "
         "with ConnectionError. Check the name and the network, or use `default` for the embedded encoder."
@@ -162,3 +164,55 @@ def test_a_fetch_that_fails_names_the_kind_of_failure_only(tmp_path: Path, monke
     with pytest.raises(CheckpointError, match=f"^{re.escape(message)}$") as caught:
         resolve_checkpoint("someone/other")
     assert caught.value.__cause__ is None
+
+
+def test_a_hub_that_does_not_answer_is_asked_once_and_nobody_talks(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    import huggingface_hub
+
+    cache(tmp_path, monkeypatch, "someone/model", offline=False)
+    asked: list[tuple[str, str | None]] = []
+
+    def refuse(self: object, name: str, revision: str | None = None, **_: object) -> None:
+        asked.append((name, revision))
+        logging.getLogger("huggingface_hub.utils._http").warning("%s thrown while requesting", name)
+        raise TimeoutError(name)
+
+    monkeypatch.setattr(huggingface_hub.HfApi, "model_info", refuse)
+    message = (
+        "`someone/other` at revision `v1` must be a folder or a model on the Hugging Face hub, but is no folder, and "
+        "fetching it failed with TimeoutError. Check the name and the network, or use `default` for the embedded "
+        "encoder."
+    )
+    for name in ("someone/other@v1", "hf:someone/other@v1"):
+        with pytest.raises(CheckpointError, match=f"^{re.escape(message)}$"):
+            resolve_checkpoint(name)
+    assert asked == [("someone/other", "v1")] * 2
+    assert (caplog.text, *capfd.readouterr()) == ("", "", "")
+
+
+def test_what_may_be_a_mistyped_path_is_never_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders are named after what is in them: a wrong one must not travel."""
+    snapshot = cache(tmp_path / "cache", monkeypatch, "patients/smith", offline=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "patients").mkdir()
+    message = (
+        "`patients/smith` must be a folder, but there is none in `patients`. Check the path, or name a model of the "
+        "hub with a prefix: `hf:patients/smith`."
+    )
+    with pytest.raises(CheckpointError, match=f"^{re.escape(message)}$"):
+        resolve_checkpoint("patients/smith")
+    folder = resolve_checkpoint("hf:patients/smith")
+    assert folder.resolve() == snapshot.resolve()
+    assert pinned_name("hf:patients/smith", folder) == f"hf:patients/smith@{snapshot.name}"
+
+
+@pytest.mark.parametrize("name", ["hf:", "hf:a/b/c", "hf:../x", "hf:/x/y"])
+def test_the_prefix_wants_a_name_of_the_hub(name: str) -> None:
+    message = f"a model of the hub must be named `hf:owner/name`, but is named `{name}` instead."
+    with pytest.raises(CheckpointError, match=f"^{re.escape(message)}$"):
+        resolve_checkpoint(name)

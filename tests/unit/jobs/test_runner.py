@@ -384,7 +384,7 @@ def test_the_configuration_is_there_before_the_plan_and_follows_the_run_that_goe
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_input_that_ends_early_never_makes_a_complete_job(tmp_path, workers, caplog):
-    """Documents of which nobody knows the number are missing: that is not finished, however many failures are allowed."""
+    """Nobody knows how many documents are missing: that is not finished, however many failures are allowed."""
     lines = "".join(f'{{"id": "r{n:03}", "text": "{n * 7919 % 1000003} words"}}\n' for n in range(400))
     data = gzip.compress(lines.encode())
     (tmp_path / "in").mkdir()

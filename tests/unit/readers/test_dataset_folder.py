@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -132,7 +134,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("hub")
 class TestHub:
     def test_rows_of_a_split_in_order_from_any_cursor(self) -> None:
-        (source,) = find_sources(["org/notes"], settings_of(split="test"))
+        (source,) = find_sources(["hf:org/notes"], settings_of(split="test"))
         assert source.name == "org/notes/test"
         records = list(read_source(source))
         assert [document.text for document in documents_of(records)] == TEXTS
@@ -145,12 +147,12 @@ class TestHub:
 
     def test_several_splits_need_a_name(self) -> None:
         with pytest.raises(DataError) as refused:
-            find_sources(["org/notes"])
+            find_sources(["hf:org/notes"])
         assert str(refused.value) == "org/notes has the splits `train`, `test`. Say in `read.split` which one is read."
 
     def test_a_missing_text_column_is_refused(self) -> None:
         settings = settings_of(split="test", fields={"text": "body"})
-        (source,) = find_sources(["org/notes"], settings)
+        (source,) = find_sources(["hf:org/notes"], settings)
         with pytest.raises(DataError) as refused:
             list(read_source(source, settings))
         assert str(refused.value) == (
@@ -158,27 +160,80 @@ class TestHub:
             "Name the column that holds the documents in `read.fields.text`."
         )
 
-    def test_a_path_of_that_name_comes_first(self, tmp_path: Path) -> None:
+    def test_the_name_may_end_like_that_of_a_file(self) -> None:
+        with pytest.raises(DataError) as refused:
+            find_sources(["hf:org/notes.csv"])
+        assert str(refused.value).startswith("The dataset `hf:org/notes.csv` cannot be loaded from the hub (")
+
+    def test_a_path_of_that_name_is_not_read_instead(self, tmp_path: Path) -> None:
         folder = tmp_path / "org" / "notes"
         folder.mkdir(parents=True)
         (folder / "a.txt").write_text("local", encoding="utf-8")
         assert [source.name for source in find_sources(["org/notes"])] == ["a.txt"]
+        with pytest.raises(DataError) as refused:
+            find_sources(["hf:org/notes"], settings_of(split="test"))
+        assert str(refused.value) == (
+            "`hf:org/notes` is a dataset of the hub, but there is a file or folder `org/notes` here too. Name that one "
+            "without `hf:`, or run the command in another folder."
+        )
 
     def test_an_unknown_id_is_refused(self) -> None:
         with pytest.raises(DataError) as refused:
-            find_sources(["org/other"])
-        assert str(refused.value).startswith(
-            "There is no file or folder `org/other`, and a dataset of that id cannot be loaded from the hub ("
-        )
+            find_sources(["hf:org/other"])
+        assert str(refused.value).startswith("The dataset `hf:org/other` cannot be loaded from the hub (")
         assert refused.value.__context__ is None
 
-    @pytest.mark.parametrize("name", ["org/notes.jsonl", "a/b/c", "notes", "../org/notes", "/org/notes"])
-    def test_what_looks_like_a_path_is_never_looked_up(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_cache_answers_where_the_hub_does_not(
+        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        """One question, no second try, and not a word of the libraries."""
         import datasets
+        import huggingface_hub
 
-        monkeypatch.setattr(datasets, "load_dataset", None)
+        asked: list[str] = []
+
+        def refuse(self: object, name: str, **_: object) -> None:
+            asked.append(name)
+            logging.getLogger("huggingface_hub.utils._http").warning("%s thrown while requesting", name)
+            raise ConnectionError(name)
+
+        monkeypatch.setattr(huggingface_hub.HfApi, "dataset_info", refuse)
+        monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
+        (source,) = find_sources(["hf:org/notes"], settings_of(split="test"))
+        assert len(list(read_source(source))) == len(TEXTS)
         with pytest.raises(DataError) as refused:
-            find_sources([name])
+            find_sources(["hf:org/other"])
         assert str(refused.value) == (
-            f"`{name}` does not exist. Check the path; it is taken relative to the current folder."
+            "The dataset `hf:org/other` cannot be loaded from the hub (ConnectionError). Check the spelling; if it is "
+            "right, check the network, or HF_HUB_OFFLINE."
         )
+        assert asked == ["org/notes", "org/other"]
+        assert datasets.config.HF_HUB_OFFLINE is False
+        assert (caplog.text, *capfd.readouterr()) == ("", "", "")
+
+
+@pytest.mark.parametrize("name", ["hf:notes", "hf:a/b/c", "hf:", "hf:/org/notes", "hf:org/../notes"])
+def test_the_prefix_wants_an_owner_and_a_name(name: str) -> None:
+    with pytest.raises(DataError) as refused:
+        find_sources([name])
+    assert str(refused.value) == (f"A dataset of the hub must be named `hf:owner/name`, but is named `{name}` instead.")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["patients/smith_john", "org/notes", "org/notes.jsonl", "a/b/c", "notes", "../org/notes", "/org/notes", "~/notes"],
+)
+def test_nothing_without_the_prefix_is_ever_looked_up(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import socket
+
+    monkeypatch.setattr(socket, "socket", None)
+    monkeypatch.setattr(socket, "getaddrinfo", None)
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(DataError) as refused:
+        find_sources([name])
+    hint = f" A dataset of the Hugging Face hub is named with a prefix: `hf:{name}`."
+    assert str(refused.value) == (
+        f"`{name}` does not exist. Check the path; it is taken relative to the current folder."
+        f"{hint if name in ('patients/smith_john', 'org/notes') else ''}"
+    )
