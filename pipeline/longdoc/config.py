@@ -32,7 +32,8 @@ class ModelConfig(Config):
     """The network: a checkpoint to start from, or an encoder of our own from scratch."""
 
     source: str = "default"
-    """`default` (the embedded all-MiniLM-L6-v2), a checkpoint folder or a hub id. Gives the tokenizer too."""
+    """`default` (the embedded all-MiniLM-L6-v2), a checkpoint folder or a hub id (`hf:owner/name` where a
+    folder `owner` is here too). Gives the tokenizer too."""
     revision: str | None = None
     """The commit of a hub id."""
     encoder: EncoderConfig | None = None
@@ -69,7 +70,7 @@ class DataConfig(Config):
     """The labelled documents."""
 
     train: tuple[str, ...] = ()
-    """Files, folders, globs or a `datasets` id."""
+    """Files, folders, globs or `hf:owner/name`, a dataset of the hub."""
     validation: tuple[str, ...] = ()
     """The same for choosing the best epoch."""
 

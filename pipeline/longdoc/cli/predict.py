@@ -21,7 +21,9 @@ HEEDS = ("model", "chunking", "read", "prediction", "job")
 
 def predict(
     model: Annotated[Path, typer.Option("--model", metavar="MODEL", help="A model folder.")],
-    inputs: Annotated[list[str], typer.Option("--input", metavar="PATH", help="Files, folders or globs. Repeatable.")],
+    inputs: Annotated[
+        list[str], typer.Option("--input", metavar="PATH", help="Files, folders, globs or hf:owner/name.")
+    ],
     output: Annotated[Path, typer.Option("--output", metavar="OUT", help="The job's folder.")],
     more: Annotated[list[str] | None, typer.Argument(metavar="[PATH]...", help="Further inputs.")] = None,
     engine: Annotated[str | None, typer.Option("--engine", help="What runs the parts: local.")] = None,

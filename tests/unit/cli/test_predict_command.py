@@ -1,0 +1,116 @@
+"""`longdoc predict` from its arguments to its closing line: what a person sees of a job."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+from typer.testing import CliRunner, Result
+
+from longdoc.cli import app
+from longdoc.jobs.parts import read_part
+from reader_kit import write
+
+if TYPE_CHECKING:
+    from longdoc.pipeline import Pipeline
+
+
+@pytest.fixture(scope="module")
+def model(tiny_pipeline: Pipeline, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("command") / "model"
+    tiny_pipeline.save(folder)
+    return folder
+
+
+def predict(model: Path, source: Path, output: Path, *more: str) -> Result:
+    place = ["--set", "prediction.precision.device=cpu", "--set", "prediction.precision.dtype=fp32"]
+    arguments = ["predict", "--model", str(model), "--input", str(source), "--output", str(output), *place, *more]
+    return CliRunner().invoke(app, arguments)
+
+
+def rows_of(output: Path) -> list[dict[str, object]]:
+    return [row for part in sorted(output.glob("part-*")) for row in read_part(part).to_pylist()]
+
+
+def test_a_label_that_is_wrong_never_stops_a_prediction(model: Path, tmp_path: Path) -> None:
+    source = write(tmp_path / "in.csv", 'id,text,label,labels,target,spans\n1,fever,,x,left knee,"[[0, 1, ""x""]]"\n')
+    finished = predict(model, source, tmp_path / "out")
+    assert (finished.exit_code, finished.stdout) == (
+        0,
+        f"1 document, 0 failed; 1 part written, 0 found done; results in {tmp_path / 'out'}\n",
+    )
+    assert [(row["id"], row["status"]) for row in rows_of(tmp_path / "out")] == [("1", "ok")]
+
+
+def test_the_closing_line_says_why_documents_failed_and_who_they_are_the_rows(model: Path, tmp_path: Path) -> None:
+    lines = [
+        {"id": "P1", "text": None},
+        {"id": "P2", "text": " "},
+        {"id": "P3", "body": "x"},
+        {"id": "P4", "text": "a"},
+    ]
+    source = write(tmp_path / "in.jsonl", "".join(json.dumps(line) + "\n" for line in lines) + "{broken\n")
+    finished = predict(model, source, tmp_path / "out")
+    assert (finished.exit_code, finished.stdout) == (
+        3,
+        "5 documents, 4 failed (empty: 1, unreadable: 3); 1 part written, 0 found done; "
+        f"results in {tmp_path / 'out'}\n",
+    )
+    rows = rows_of(tmp_path / "out")
+    assert [row["id"] for row in rows] == ["P1", "P2", "P3", "P4", "in.jsonl:5"]
+    assert [row["reason"] for row in rows] == ["unreadable", "empty", "unreadable", None, "unreadable"]
+    assert rows[2]["detail"] == "in.jsonl:3: The record has no field `text`. Name the right one in `read.fields.text`."
+
+
+def test_a_text_that_the_tokenizer_does_not_know_is_told_from_one_that_is_damaged(model: Path, tmp_path: Path) -> None:
+    source = write(tmp_path / "in.jsonl", json.dumps({"id": "1", "text": "\U00012000" * 40}) + "\n")
+    finished = predict(model, source, tmp_path / "out")
+    assert "1 document, 1 failed (unreadable: 1); " in finished.stdout
+    (row,) = rows_of(tmp_path / "out")
+    assert (row["reason"], row["stage"]) == ("unreadable", "tokenize")
+    assert "`prediction.max_unknown_share` allows 90.0%" in str(row["detail"])
+
+
+def test_a_source_that_ends_early_is_not_finished_by_allowing_failures(model: Path, tmp_path: Path) -> None:
+    lines = "".join(f'{{"id": "{n}", "text": "{n * 7919 % 1000003}"}}\n' for n in range(40)).encode()
+    source = write(tmp_path / "in.jsonl.gz", gzip.compress(lines)[:-20])
+    for _ in range(2):
+        finished = predict(model, source, tmp_path / "out", "--max-failures", "100")
+        assert finished.exit_code == 3
+        assert " 1 failed (unreadable: 1); " in finished.stdout
+        assert finished.stdout.endswith(
+            f"; results in {tmp_path / 'out'}. Not complete: in.jsonl.gz could not be read to the end, so documents "
+            "are missing. Replace or leave out what is damaged, and run the job again in another folder\n"
+        )
+    verified = CliRunner().invoke(app, ["verify", str(tmp_path / "out")])
+    assert verified.exit_code != 0
+
+
+def test_a_finished_job_is_left_alone_and_its_configuration_is_beside_it(model: Path, tmp_path: Path) -> None:
+    source, output = write(tmp_path / "in.txt", "a letter"), tmp_path / "out"
+    assert predict(model, source, output, "--workers", "1").exit_code == 0
+    resolved = yaml.safe_load((output / ".work" / "config.resolved.yaml").read_text())
+    assert (resolved["job"]["workers"], resolved["prediction"]["precision"]["device"]) == (1, "cpu")
+    before = {path: path.stat().st_mtime_ns for path in [output, *output.rglob("*")]}
+    again = predict(model, source, output, "--workers", "2", "--max-failures", "7")
+    assert (again.exit_code, again.stdout) == (
+        0,
+        f"1 document, 0 failed; already complete, nothing written; results in {output}\n",
+    )
+    assert {path: path.stat().st_mtime_ns for path in [output, *output.rglob("*")]} == before
+
+
+@pytest.mark.parametrize(("place", "message"), [
+    ("file/out", "`output` must be a folder, but {0}/file is a file. Name another folder."),
+    ("x" * 256, "names in `output` must have at most 230 bytes, but one has 256 instead."),
+])  # fmt: skip
+def test_an_output_that_cannot_be_is_refused_before_the_model_is_opened(
+    tmp_path: Path, place: str, message: str
+) -> None:
+    write(tmp_path / "file", "")
+    finished = predict(tmp_path / "no model", write(tmp_path / "in.txt", "x"), tmp_path / place)
+    assert (finished.exit_code, finished.stderr) == (2, f"longdoc: {message.format(tmp_path)}\n")
