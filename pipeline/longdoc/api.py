@@ -119,7 +119,6 @@ def _check(config: RunConfig, train: Sequence[Document], validation: Sequence[Do
         raise DataError("`data.train` must hold at least 1 document, but holds none.")
     if config.data.validation and not validation:
         raise DataError("`data.validation` must hold at least 1 document, but holds none.")
-    config.training.decisions.check(task)
     metric = chosen_metric(config.training.metric_for_best_model, task, bool(validation))
     if named is not None and task == "regression" and len(named) != 1:
         raise ConfigurationError(
