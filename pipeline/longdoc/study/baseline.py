@@ -10,14 +10,15 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from longdoc.errors import DataError
 from longdoc.training.metrics import document_metrics
-from longdoc.types import Document
+from longdoc.types import Document, Task
 
-__all__ = ["HEAD_WORDS", "tfidf_baseline"]
+__all__ = ["HEAD_WORDS", "tfidf_baseline", "tfidf_scores"]
 
 HEAD_WORDS = 510
 """About what one chunk of 512 tokens shows at most."""
@@ -51,21 +52,42 @@ def tfidf_baseline(
     if task == "single_label" and present < 2:
         raise DataError(f"the baseline needs at least 2 labels in the training part, but finds {present}.")
 
+    scores = tfidf_scores(
+        [document.text for document in train], gold_train, [document.text for document in test], task, head_words
+    )
+    gold = gold_test.argmax(axis=1) if task == "single_label" else gold_test
+    return document_metrics(gold, scores, labels, task, **options)
+
+
+def tfidf_scores(
+    train: Sequence[str], gold: NDArray[np.bool_], test: Sequence[str], task: Task, head_words: int | None = None
+) -> NDArray[np.float64]:
+    """Probabilities of a linear classifier over words and word pairs.
+
+    Args:
+        train, test: texts.
+        gold: bool (training texts, C), which labels they have; exactly one each in a single-label task.
+        task: single_label or multi_label.
+        head_words: read only so many words of each text; None = all.
+
+    Returns:
+        (test texts, C); labels that no training text has get 0, those that all have get 1.
+    """
     vectorizer = TfidfVectorizer(ngram_range=(1, 2), min_df=min(2, len(train)), sublinear_tf=True, max_features=200_000)
-    rows_train = vectorizer.fit_transform(_head(document.text, head_words) for document in train)
-    rows_test = vectorizer.transform(_head(document.text, head_words) for document in test)
+    rows_train = vectorizer.fit_transform(_head(text, head_words) for text in train)
+    rows_test = vectorizer.transform(_head(text, head_words) for text in test)
     classifier = LogisticRegression(C=10.0, max_iter=1000)
-    scores = np.zeros(gold_test.shape)
+    scores = np.zeros((len(test), gold.shape[1]))
     if task == "single_label":
-        classifier.fit(rows_train, gold_train.argmax(axis=1))
+        classifier.fit(rows_train, gold.argmax(axis=1))
         scores[:, classifier.classes_] = classifier.predict_proba(rows_test)
-        return document_metrics(gold_test.argmax(axis=1), scores, labels, task, **options)
-    for column, gold in enumerate(gold_train.T):
-        if 0 < gold.sum() < len(gold):
-            scores[:, column] = classifier.fit(rows_train, gold).predict_proba(rows_test)[:, 1]
+        return scores
+    for column, given in enumerate(gold.T):
+        if 0 < given.sum() < len(given):
+            scores[:, column] = classifier.fit(rows_train, given).predict_proba(rows_test)[:, 1]
         else:
-            scores[:, column] = gold[0]  # all or none of the training documents have it
-    return document_metrics(gold_test, scores, labels, task, **options)
+            scores[:, column] = given[0]  # all or none of the training documents have it
+    return scores
 
 
 def _labels_of(document: Document, task: str) -> tuple[str, ...]:

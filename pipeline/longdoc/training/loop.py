@@ -50,6 +50,7 @@ def fine_tune(
     progress: Callable[[TrainingProgress], None] | None = None,
     card: Callable[[TrainingReport], str] | None = None,
     configuration: str = "",
+    rows: Callable[[Pipeline], FrozenRows] = FrozenRows,
 ) -> TrainingReport:
     """Train the pipeline's model on whole documents and write the best epoch as a model folder.
 
@@ -61,6 +62,7 @@ def fine_tune(
         progress: called now and then with numbers.
         card: makes the README.md of the model folder from the report.
         configuration: the text of `config.resolved.yaml`.
+        rows: where the rows of a frozen encoder come from; those who have them already pass their own.
 
     Returns:
         What happened, also written as lines of `metrics.jsonl`.
@@ -69,7 +71,7 @@ def fine_tune(
         DataError, ConfigurationError: documents and settings do not fit together; nothing was written.
     """
     started = time.monotonic()
-    run = _Run(pipeline, train, validation, output, settings, progress)
+    run = _Run(pipeline, train, validation, output, settings, progress, rows)
     run.begin(configuration)
     with MetricsFile(output / "metrics.jsonl", run.accelerator.is_main_process) as metrics:
         run.encode_frozen()
@@ -97,6 +99,7 @@ class _Run:
         output: Path,
         settings: TrainingConfig,
         progress: Callable[[TrainingProgress], None] | None,
+        rows: Callable[[Pipeline], FrozenRows],
     ) -> None:
         self.pipeline, self.settings = pipeline, settings
         self.train, self.validation, self.output = train, validation, output
@@ -115,9 +118,9 @@ class _Run:
             check_readable(validation, pipeline.tokenizer, pipeline.chunker, unknown)
         self.examples, left_out = build_examples(train, pipeline.tokenizer, pipeline.chunker, labels, task, unknown)
         self.loss = DocumentLoss(task, [e.target for e in self.examples], len(labels), settings.class_weights)
-        self.rows = FrozenRows(pipeline) if self.frozen and not self.model.readout.learns_rows else None
+        self.rows = rows(pipeline) if self.frozen and not self.model.readout.learns_rows else None
         self.best = BestEpoch(chosen_metric(settings.metric_for_best_model, task, bool(validation)))
-        settings.decisions.check(task)
+        settings.decisions.check(task, len(validation))
         self.report = TrainingReport(
             metric=self.best.metric,
             train_documents=len(self.examples),

@@ -1,0 +1,238 @@
+"""Which way of reading long documents to use on these ones: strategies side by side, and a verdict.
+
+The encoder is frozen and reads each document once for each amount of text; on the rows of its chunks every strategy is
+trained with the same budget. What wins here is worth fine-tuning. TF-IDF with a linear classifier stands beside them.
+
+Shape letters: B documents, C labels.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from longdoc.files import make_folder, write_text
+from longdoc.pipeline import DocumentRows, Pipeline
+from longdoc.study.baseline import HEAD_WORDS, tfidf_scores
+from longdoc.study.comparison import MAIN, Comparison, Entry, comparison_table
+from longdoc.study.paired import RESAMPLES, paired_test, verdict
+from longdoc.study.strategies import STRATEGIES, Strategy, strategies_for
+from longdoc.text.chunking import Keep
+from longdoc.training.data import Example
+from longdoc.training.evaluation import metrics_of
+from longdoc.training.frozen_rows import FrozenRows
+from longdoc.training.gold import encode_targets
+from longdoc.training.loop import fine_tune
+from longdoc.training.metrics import document_metrics
+from longdoc.training.settings import TrainingConfig
+from longdoc.types import Document, DocumentFailure, DocumentPrediction, DocumentResult, Task
+
+__all__ = ["compare_strategies"]
+
+Make = Callable[[Keep, Mapping[str, Any]], Pipeline]
+Rows = list[DocumentRows | DocumentFailure]
+
+
+def compare_strategies(
+    make: Make,
+    train: Sequence[Document],
+    validation: Sequence[Document],
+    test: Sequence[Document],
+    output: Path,
+    settings: TrainingConfig,
+    strategies: Sequence[Strategy] | None = None,
+    tell: Callable[[int, int], object] = lambda done, total: None,
+) -> Comparison:
+    """Train and measure every strategy, write `comparison.json`, `table.md` and a model folder for each.
+
+    Args:
+        make: what is read and a readout -> an untrained pipeline, always with the same encoder and labels.
+        train, validation: labelled documents; `validation` chooses epochs and, among strategies, the best.
+        test: what the figures are measured on; empty = the validation documents, and the result says so.
+        output: the folder.
+        settings: of training; the encoder is frozen whatever they say.
+        strategies: None = all that suit the task.
+        tell: hears how many strategies of how many are done.
+
+    Raises:
+        DataError: documents that do not fit the task.
+    """
+    measured = list(test) or list(validation)
+    settings = settings.model_copy(update={"freeze": ("encoder",)})
+    probe = make("all", STRATEGIES[0].readout)
+    task, labels = probe.settings.task, probe.labels
+    chosen = strategies_for(task) if strategies is None else list(strategies)
+    make_folder(output)
+    read: dict[Keep, tuple[Rows, Rows, Rows, float]] = {}
+    entries = [] if task == "regression" else _linear(train, validation, measured, labels, task)
+    tell(0, len(chosen))
+    for number, strategy in enumerate(chosen):
+        if strategy.keep not in read:
+            read[strategy.keep] = _read(make(strategy.keep, STRATEGIES[0].readout), train, validation, measured)
+        entries.append(
+            _train(make, strategy, read[strategy.keep], train, validation, measured, output / "models", settings)
+        )
+        tell(number + 1, len(chosen))
+    gold = np.stack([target.numpy() for target in encode_targets(measured, labels, task)])
+    found = paired_test(entries, gold, task)
+    comparison = Comparison(
+        task,
+        (len(train), len(validation), len(measured)),
+        bool(test),
+        entries,
+        found,
+        verdict(entries, found, task),
+    )
+    write_text(output / "comparison.json", json.dumps(comparison.to_dict(), indent=2, ensure_ascii=False) + "\n")
+    write_text(output / "table.md", comparison_table(comparison))
+    return comparison
+
+
+class _GivenRows(FrozenRows):
+    """Rows that were computed before, for every strategy that reads as much."""
+
+    def __init__(self, pipeline: Pipeline, train: Rows, validation: Rows) -> None:
+        super().__init__(pipeline)
+        self._given, self.validation = train, validation
+
+    def compute(
+        self,
+        examples: Sequence[Example],
+        train: Sequence[Document],
+        validation: Sequence[Document],
+        tell: Callable[[int, int], None],
+    ) -> None:
+        rows = [self._given[example.number] for example in examples]
+        self.train = [item for item in rows if isinstance(item, DocumentRows)]
+
+
+def _read(
+    pipeline: Pipeline, train: Sequence[Document], validation: Sequence[Document], test: Sequence[Document]
+) -> tuple[Rows, Rows, Rows, float]:
+    """Rows of all documents; the seconds are those of the test documents."""
+    earlier = list(pipeline.stream_rows([*train, *validation]))
+    started = time.perf_counter()
+    last = list(pipeline.stream_rows(test))
+    return earlier[: len(train)], earlier[len(train) :], last, time.perf_counter() - started
+
+
+def _train(
+    make: Make,
+    strategy: Strategy,
+    read: tuple[Rows, Rows, Rows, float],
+    train: Sequence[Document],
+    validation: Sequence[Document],
+    test: Sequence[Document],
+    models: Path,
+    settings: TrainingConfig,
+) -> Entry:
+    pipeline = make(strategy.keep, strategy.readout)
+    of_train, of_validation, of_test = (_as_wide(rows, pipeline) for rows in read[:3])
+    folder = models / strategy.name.replace(", ", "-").replace(" ", "-")
+    report = fine_tune(
+        pipeline,
+        train,
+        validation,
+        folder,
+        settings,
+        rows=partial(_GivenRows, train=of_train, validation=of_validation),
+    )
+    task = pipeline.settings.task
+    results: list[DocumentResult] = [
+        pipeline.answer(item) if isinstance(item, DocumentRows) else item for item in of_test
+    ]
+    specials = pipeline.tokenizer.specials
+    return Entry(
+        name=strategy.name,
+        reads=strategy.keep,
+        validation=float(report.validation[MAIN[task]]),
+        metrics=metrics_of(pipeline, test, results, RESAMPLES),
+        answers=_answers(pipeline, test, results),
+        tokens=sum(_computed(item, pipeline, specials) for item in of_test if isinstance(item, DocumentRows)),
+        seconds=read[3],
+        folder=folder,
+    )
+
+
+def _as_wide(rows: Rows, pipeline: Pipeline) -> Rows:
+    """Rows with the numbers of their chunks behind them, where the merger asks for them."""
+    if not getattr(pipeline.model.readout, "merger", None) or not pipeline.model.readout.merger.ordered:  # type: ignore[union-attr]
+        return rows
+    return [
+        replace(item, rows=torch.cat([item.rows, torch.arange(len(item.rows))[:, None].to(item.rows.dtype)], dim=1))
+        if isinstance(item, DocumentRows)
+        else item
+        for item in rows
+    ]
+
+
+def _computed(item: DocumentRows, pipeline: Pipeline, specials: int) -> int:
+    chunks = item.prepared.n_chunks
+    overlaps = pipeline.settings.chunking.overlap * (chunks - 1) if pipeline.settings.chunking.keep == "all" else 0
+    return item.prepared.tokens_read + overlaps + specials * chunks
+
+
+def _answers(pipeline: Pipeline, documents: Sequence[Document], results: Sequence[DocumentResult]) -> NDArray[Any]:
+    if pipeline.settings.task == "regression":
+        return np.array(
+            [
+                (result.value - (document.target or 0.0)) ** 2
+                if isinstance(result, DocumentPrediction) and result.value is not None
+                else np.nan
+                for document, result in zip(documents, results, strict=True)
+            ]
+        )
+    table = np.zeros((len(documents), len(pipeline.labels)), dtype=bool)
+    for row, result in zip(table, results, strict=True):
+        if isinstance(result, DocumentPrediction):
+            if pipeline.settings.task == "single_label":
+                row[int(np.argmax(result.logits))] = True
+            else:
+                given = {score.label for score in result.labels if score.chosen}
+                row[:] = [label in given for label in pipeline.labels]
+    return table
+
+
+def _linear(
+    train: Sequence[Document],
+    validation: Sequence[Document],
+    test: Sequence[Document],
+    labels: Sequence[str],
+    task: Task,
+) -> list[Entry]:
+    """TF-IDF with a linear classifier, on whole texts and on their first words."""
+    gold = {
+        part: np.stack([target.numpy() for target in encode_targets(documents, labels, task)])
+        for part, documents in (("train", train), ("validation", validation), ("test", test))
+    }
+    table = np.eye(len(labels), dtype=bool)[gold["train"]] if task == "single_label" else gold["train"].astype(bool)
+    entries = []
+    kinds = (("TF-IDF, linear", None, "all"), (f"TF-IDF, first {HEAD_WORDS} words", HEAD_WORDS, "head"))
+    for name, words, reads in kinds:
+        texts = [[document.text for document in part] for part in (train, validation, test)]
+        started = time.perf_counter()
+        scores = tfidf_scores(texts[0], table, texts[1] + texts[2], task, words)
+        on_validation, on_test = np.split(scores, [len(validation)])
+        seconds = time.perf_counter() - started
+        chosen = on_test >= 0.5 if task == "multi_label" else np.eye(len(labels), dtype=bool)[on_test.argmax(1)]
+        entries.append(
+            Entry(
+                name,
+                reads,
+                float(document_metrics(gold["validation"], on_validation, labels, task, resamples=0)["macro_f1"]),
+                document_metrics(gold["test"], on_test, labels, task, resamples=RESAMPLES),
+                chosen,
+                0,
+                seconds,
+            )
+        )
+    return entries

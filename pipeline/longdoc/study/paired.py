@@ -1,0 +1,94 @@
+"""Is reading all of a document better than reading a part? A paired test of the two best, and the verdict in words.
+
+Shape letters: B documents, C labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longdoc.study.comparison import MAIN, Entry
+from longdoc.training.intervals import bootstrap_f1, bootstrap_means
+from longdoc.types import Task
+
+__all__ = ["RESAMPLES", "paired_test", "verdict"]
+
+RESAMPLES = 1000
+_SIGNIFICANT = 0.05
+
+
+def paired_test(entries: Sequence[Entry], gold: NDArray[Any], task: Task, seed: int = 0) -> dict[str, Any]:
+    """The best that reads all against the best that does not, by a paired bootstrap over the test documents.
+
+    Which two are the best is said by the validation documents, so the test documents choose nothing.
+
+    Args:
+        entries: of all strategies; those without a model, TF-IDF, take no part.
+        gold: (B,) indices or targets, (B, C) for many labels.
+        task: of the documents.
+
+    Returns:
+        `all` and `truncated` (names), `measure`, `difference` (positive: reading all is better), `interval` (95 %) and
+        `p`: twice the smaller share of resamples on one side of no difference (Efron and Tibshirani 1993, chapter 16).
+        Empty where one of the two kinds is missing.
+    """
+    higher = task != "regression"
+    order = sorted((e for e in entries if e.folder is not None), key=lambda e: e.validation, reverse=higher)
+    whole = next((entry for entry in order if entry.reads == "all"), None)
+    part = next((entry for entry in order if entry.reads != "all"), None)
+    if whole is None or part is None:
+        return {}
+    drawn = np.random.default_rng(seed).multinomial(len(gold), np.full(len(gold), 1 / len(gold)), size=RESAMPLES)
+    counts = np.concatenate([np.ones((1, len(gold))), drawn.astype(np.float64)])  # the documents themselves first
+
+    def measure(entry: Entry) -> NDArray[np.float64]:
+        if task == "regression":
+            return -np.sqrt(bootstrap_means({"mse": entry.answers}, counts)["mse"])
+        right = gold.astype(bool) if task == "multi_label" else np.eye(entry.answers.shape[1], dtype=bool)[gold]
+        averaged = np.flatnonzero(right.any(axis=0))
+        return bootstrap_f1(right, entry.answers, averaged, True, counts)["macro_f1"]
+
+    differences = measure(whole) - measure(part)
+    resampled = differences[1:][np.isfinite(differences[1:])]
+    low, high = np.percentile(resampled, [2.5, 97.5])
+    p = min(1.0, 2 * float(min((resampled <= 0).mean(), (resampled >= 0).mean())))
+    return {
+        "all": whole.name,
+        "truncated": part.name,
+        "measure": MAIN[task],
+        "difference": float(differences[0]),
+        "interval": [float(low), float(high)],
+        "p": p,
+        "resamples": RESAMPLES,
+    }
+
+
+def verdict(entries: Sequence[Entry], test: Mapping[str, Any], task: Task) -> str:
+    """What follows from the comparison, in a sentence or two."""
+    main = MAIN[task]
+    by_name = {entry.name: entry for entry in entries}
+    if not test:
+        return "Nothing follows: a strategy that reads all and one that does not are needed."
+    whole, part = by_name[test["all"]], by_name[test["truncated"]]
+    values = f"{main} {whole.metrics[main]:.3f} against {part.metrics[main]:.3f}, p = {test['p']:.2f}"
+    if test["p"] < _SIGNIFICANT and test["difference"] > 0:
+        said = f"Chunking helps on these documents: use `{whole.name}` ({values} of `{part.name}`)."
+    elif test["p"] < _SIGNIFICANT:
+        said = f"Chunking does not help on these documents: use `{part.name}`, which is better ({values} of it)."
+    else:
+        said = (
+            f"Chunking does not help measurably on these documents: use `{part.name}`, which reads less "
+            f"(`{whole.name}`: {values})."
+        )
+    words = [entry for entry in entries if entry.folder is None]
+    best = max(words, key=lambda entry: entry.metrics[main], default=None)
+    if best is not None and best.metrics[main] > max(whole.metrics[main], part.metrics[main]):
+        said += (
+            f" `{best.name}` is ahead of both with {best.metrics[main]:.3f}: fine-tune the encoder before you rely on "
+            "it."
+        )
+    return said

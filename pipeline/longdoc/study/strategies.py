@@ -1,0 +1,60 @@
+"""The ways of reading a long document that are compared: what is read of it, and how chunks become one answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from longdoc.text.chunking import Keep
+from longdoc.types import Task
+
+__all__ = ["STRATEGIES", "Strategy", "strategies_for"]
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """One row of the comparison.
+
+    Attributes:
+        name: for people, and of its folder.
+        keep: what is read of a document.
+        readout: a section of a configuration.
+        tasks: for which it makes sense.
+    """
+
+    name: str
+    keep: Keep
+    readout: Mapping[str, Any] = field(default_factory=lambda: {"kind": "vectors", "merger": {"kind": "mean"}})
+    tasks: tuple[Task, ...] = ("single_label", "multi_label", "regression")
+
+
+def _vectors(merger: str) -> dict[str, Any]:
+    return {"kind": "vectors", "merger": {"kind": merger}}
+
+
+def _scores(merger: str) -> dict[str, Any]:
+    return {"kind": "logits", "merger": {"kind": merger}}
+
+
+_LABELS: tuple[Task, ...] = ("single_label", "multi_label")
+
+STRATEGIES = (
+    Strategy("head", "head"),
+    Strategy("tail", "tail"),
+    Strategy("head and tail", "head_tail"),
+    Strategy("all, mean", "all", _vectors("mean")),
+    Strategy("all, max", "all", _vectors("max")),
+    Strategy("all, attention", "all", _vectors("attention")),
+    Strategy("all, gated attention", "all", _vectors("gated_attention")),
+    Strategy("all, hierarchical", "all", _vectors("hierarchical")),
+    Strategy("all, max of scores", "all", _scores("max")),
+    Strategy("all, log-sum-exp of scores", "all", _scores("logsumexp")),
+    Strategy("all, noisy-or of scores", "all", _scores("noisy_or"), _LABELS),
+)
+"""Truncated rows first: what everybody else does."""
+
+
+def strategies_for(task: Task) -> list[Strategy]:
+    """Those that make sense for a task."""
+    return [strategy for strategy in STRATEGIES if task in strategy.tasks]

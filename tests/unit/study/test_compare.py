@@ -1,0 +1,211 @@
+"""Strategies side by side: what is compared is what each would do by itself, and the verdict says what follows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score
+from typer.testing import CliRunner
+
+import longdoc
+from longdoc.api import build_pipeline
+from longdoc.cli import app
+from longdoc.config import load_config
+from longdoc.pipeline import Pipeline
+from longdoc.study.compare import compare_strategies
+from longdoc.study.comparison import Comparison, Entry, comparison_table
+from longdoc.study.paired import paired_test, verdict
+from longdoc.study.strategies import STRATEGIES, strategies_for
+from longdoc.types import Document
+
+pytestmark = pytest.mark.usefixtures("minilm_folder")
+TINY = Path(__file__).parents[3] / "configs" / "debug_tiny.yaml"
+TRAINING = {"num_train_epochs": 12, "head_learning_rate": 0.03, "per_device_train_batch_size": 8, "learning_rate": 1e-3}
+
+
+def needles(count: int, first: int, where: str = "middle") -> list[Document]:
+    """The label is one word, at the start, or in the middle of a text of several chunks."""
+    made = []
+    for number in range(first, first + count):
+        label = ["fever", "fracture"][number % 2]
+        filler = "the patient was seen again and nothing was found " * (4 + number % 3)
+        middle = filler + f"{label} {label} {label} . " + filler
+        made.append(Document(id=str(number), text=middle if where == "middle" else f"{label} {label} " + filler * 2,
+                             label=label))  # fmt: skip
+    return made
+
+
+def maker(task: str = "single_label", labels: tuple[str, ...] = ("fever", "fracture")) -> Any:
+    def make(keep: str, readout: Mapping[str, Any]) -> Pipeline:
+        tree = load_config(TINY, [f"model.task={task}", f"chunking.keep={keep}"]).model_dump(
+            mode="json", exclude_unset=True
+        )
+        tree["model"]["readout"] = dict(readout)
+        return build_pipeline(load_config(base=tree | {"training": TRAINING}), labels)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory, minilm_folder: Path) -> tuple[Comparison, Path]:
+    output = tmp_path_factory.mktemp("compare")
+    settings = load_config(base={"training": TRAINING}).training
+    parts = needles(32, 0), needles(12, 100), needles(16, 200)
+    return compare_strategies(maker(), *parts, output, settings), output
+
+
+def test_every_strategy_has_a_row_and_a_model_that_answers_as_it_was_measured(
+    compared: tuple[Comparison, Path],
+) -> None:
+    found, _ = compared
+    assert [entry.name for entry in found.entries] == ["TF-IDF, linear", "TF-IDF, first 510 words"] + [
+        strategy.name for strategy in STRATEGIES
+    ]
+    test = needles(16, 200)
+    for entry in found.entries[2:]:
+        assert entry.folder is not None
+        pipe = longdoc.Pipeline.load(entry.folder)
+        answers = pipe.predict(test)
+        given = np.array([[answer.label == label for label in pipe.labels] for answer in answers])
+        assert (given == entry.answers).all(), entry.name
+        right = np.mean([answer.label == document.label for answer, document in zip(answers, test, strict=True)])
+        assert entry.metrics["accuracy"] == right
+        assert pipe.settings.chunking.keep == entry.reads
+
+
+def test_tokens_are_those_that_the_encoder_computes(compared: tuple[Comparison, Path]) -> None:
+    found, _ = compared
+    for entry in found.entries[2:]:
+        pipe = longdoc.Pipeline.load(str(entry.folder))
+        chunks = [
+            chunk
+            for document in needles(16, 200)
+            for chunk in pipe.chunker.chunks(pipe.tokenizer.tokenize(document), document)
+        ]
+        assert entry.tokens == sum(len(chunk) for chunk in chunks), entry.name
+
+
+def test_a_word_in_the_middle_is_found_by_who_reads_all(compared: tuple[Comparison, Path]) -> None:
+    found, output = compared
+    by_name = {entry.name: entry.metrics["accuracy"] for entry in found.entries}
+    assert by_name["TF-IDF, linear"] == 1.0
+    assert by_name["head"] < 0.8
+    assert by_name["tail"] < 0.8
+    assert max(by_name[s.name] for s in STRATEGIES if s.keep == "all") > 0.9
+    assert found.test["difference"] > 0.2
+    assert found.verdict.startswith("Chunking helps on these documents: use `all, ")
+    written = json.loads((output / "comparison.json").read_text())
+    assert written["verdict"] == found.verdict
+    assert written["documents"] == {"train": 32, "validation": 12, "test": 16}
+    assert [row["name"] for row in written["strategies"]] == [entry.name for entry in found.entries]
+    table = (output / "table.md").read_text()
+    assert table == comparison_table(found)
+    assert all(f"| {entry.name} |" in table for entry in found.entries)
+    assert "measured on 16 test documents" in table
+
+
+def entry(name: str, reads: str, validation: float, answers: Any, f1: float, folder: Path | None) -> Entry:
+    return Entry(name, reads, validation, {"macro_f1": f1, "rmse": f1}, np.asarray(answers), 100, 1.0, folder)
+
+
+def test_the_paired_test_resamples_documents_and_compares_the_best_of_both_kinds() -> None:
+    random = np.random.default_rng(0)
+    gold = random.integers(0, 2, 60)
+    good = np.eye(2, dtype=bool)[np.where(random.random(60) < 0.95, gold, 1 - gold)]
+    bad = np.eye(2, dtype=bool)[np.where(random.random(60) < 0.6, gold, 1 - gold)]
+    here = Path("x")
+    entries = [
+        entry("words", "all", 0.99, good, 0.9, None),
+        entry("a", "all", 0.9, good, 0.9, here),
+        entry("b", "all", 0.8, bad, 0.6, here),
+        entry("c", "head", 0.5, bad, 0.6, here),
+        entry("d", "tail", 0.4, good, 0.9, here),
+    ]
+    found = paired_test(entries, gold, "single_label")
+    assert (found["all"], found["truncated"]) == ("a", "c")
+    expected = f1_score(gold, good.argmax(1), average="macro") - f1_score(gold, bad.argmax(1), average="macro")
+    assert found["difference"] == pytest.approx(expected)
+    assert found["interval"][0] < expected < found["interval"][1]
+    assert found["p"] < 0.01
+    same = paired_test([entries[1], entry("e", "head", 0.5, good, 0.9, here)], gold, "single_label")
+    assert (same["difference"], same["p"]) == (0.0, 1.0)
+    assert paired_test(entries[:3], gold, "single_label") == {}
+    errors = random.random(60)
+    numbers = [entry("a", "all", 1.0, errors, 1.0, here), entry("c", "head", 2.0, errors + 1.0, 1.4, here)]
+    worse = paired_test(numbers, gold, "regression")
+    assert worse["difference"] == pytest.approx(np.sqrt((errors + 1).mean()) - np.sqrt(errors.mean()))
+    assert worse["p"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("p", "difference", "words", "said"),
+    [
+        (0.01, 0.1, 0.2, "Chunking helps on these documents: use `a` (macro_f1 0.800 against 0.700, p = 0.01 of `c`)."),
+        (
+            0.01,
+            -0.1,
+            0.2,
+            "Chunking does not help on these documents: use `c`, which is better (macro_f1 0.800 against 0.700, "
+            "p = 0.01 of it).",
+        ),
+        (
+            0.4,
+            0.1,
+            0.9,
+            "Chunking does not help measurably on these documents: use `c`, which reads less (`a`: macro_f1 0.800 "
+            "against 0.700, p = 0.40). `words` is ahead of both with 0.900: fine-tune the encoder before you rely on "
+            "it.",
+        ),
+    ],
+)
+def test_the_verdict_says_what_follows(p: float, difference: float, words: float, said: str) -> None:
+    entries = [
+        entry("words", "all", 0.9, [], words, None),
+        entry("a", "all", 0.8, [], 0.8, Path("x")),
+        entry("c", "head", 0.8, [], 0.7, Path("x")),
+    ]
+    found = {"all": "a", "truncated": "c", "p": p, "difference": difference}
+    assert verdict(entries, found, "single_label") == said
+    assert verdict(entries, {}, "single_label").startswith("Nothing follows")
+
+
+def test_a_regression_has_no_words_and_no_probabilities_to_merge(tmp_path: Path) -> None:
+    assert "all, noisy-or of scores" not in [strategy.name for strategy in strategies_for("regression")]
+    documents = [Document(id=str(n), text="word " * (5 + 9 * n), target=float(n)) for n in range(8)]
+    settings = load_config(base={"training": TRAINING | {"num_train_epochs": 1}}).training
+    chosen = [strategy for strategy in STRATEGIES if strategy.name in ("head", "all, mean")]
+    found = compare_strategies(maker("regression", ("value",)), documents, documents, [], tmp_path, settings, chosen)
+    assert [e.name for e in found.entries] == ["head", "all, mean"]
+    assert not found.held_out
+    assert "which also chose the epochs: the numbers flatter" in comparison_table(found)
+    errors = [
+        (answer.value - document.target) ** 2
+        for answer, document in zip(longdoc.Pipeline.load(str(found.entries[1].folder)).predict(documents), documents,
+                                    strict=True)
+    ]  # fmt: skip
+    assert found.entries[1].answers == pytest.approx(errors)
+
+
+def test_the_command_writes_table_json_and_figure(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="pictures need the extra `plots`")
+    for name, count, first in (("train", 8, 0), ("valid", 4, 50)):
+        rows = [{"id": d.id, "text": d.text, "label": d.label} for d in needles(count, first)]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    arguments = [
+        "compare", "--config", str(TINY), "--set", "training.num_train_epochs=1", "--data",
+        str(tmp_path / "train.jsonl"), "--output", str(tmp_path / "out"),
+    ]  # fmt: skip
+    refused = CliRunner().invoke(app, arguments)
+    assert refused.exit_code == 2
+    assert "`--validation` must name at least one file, but is missing." in refused.output
+    done = CliRunner().invoke(app, [*arguments, "--validation", str(tmp_path / "valid.jsonl")])
+    assert done.exit_code == 0, done.output
+    assert "| all, attention |" in done.output
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "comparison.json", "table.md", "figure.png", "figure.svg", "models",
+    }  # fmt: skip
