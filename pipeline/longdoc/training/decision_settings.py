@@ -24,14 +24,25 @@ class DecisionConfig(Config):
     """Abstain where the labels that cannot be excluded are not exactly one; the right label is among them for at least
     this share of documents. Null: always answer."""
 
-    def check(self, task: Task) -> None:
-        """Refuse what the task cannot have, before the long part begins.
+    def check(self, task: Task, documents: int) -> None:
+        """Refuse what cannot be fitted, before the long part begins.
+
+        Args:
+            task: the model's.
+            documents: how many validation documents there are.
 
         Raises:
-            ConfigurationError: abstention is asked for in a regression.
+            ConfigurationError: abstention is asked for in a regression, or without a validation document.
         """
-        if task == "regression" and self.coverage is not None:
+        if self.coverage is None:
+            return
+        if task == "regression":
             raise ConfigurationError(
                 "`training.decisions.coverage` must be null for a regression, which has no labels to abstain from, but "
                 f"is {self.coverage} instead."
+            )
+        if not documents:
+            raise ConfigurationError(
+                f"`training.decisions.coverage` is {self.coverage}, but there is no validation document to fit it on. "
+                "Pass `--validation`, or set it to null."
             )

@@ -73,7 +73,7 @@ def fit_decisions(
     """
     settings = settings or DecisionConfig()
     scores, right = np.asarray(logits, dtype=np.float64), np.asarray(gold)
-    settings.check(task)
+    settings.check(task, len(scores))
     if task == "regression":
         return Decisions()
     expected = (len(scores), len(labels)) if task == "multi_label" else (len(scores),)

@@ -47,7 +47,8 @@ def metrics_of(
 
     A document without an answer counts as wrong where labels are compared; `loss` and other measures of scores leave
     it out. `loss` is that of the raw scores; all other measures are of what the pipeline answers: probabilities under
-    its temperature, labels by its thresholds.
+    its temperature, labels by its thresholds. Where it abstains they take the answer that it would have given; how
+    abstention keeps its word stands under `abstention`.
     """
     task, labels, decisions = pipeline.settings.task, pipeline.labels, pipeline.settings.decisions
     gold = np.stack([target.numpy() for target in encode_targets(documents, labels, task)])

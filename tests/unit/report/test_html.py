@@ -198,6 +198,12 @@ class TestWhatThePageTells:
         assert ["open" in attributes for attributes in page.named("details")] == [True, False]
         assert "a, b" in page.visible
 
+    def test_an_answer_that_is_not_given_is_said_to_be_undecided(self):
+        open_labels = (LabelScore("lease", 0.5), LabelScore("other", 0.5))
+        item = prediction("text", label=None, score=None, labels=open_labels, abstained=True)
+
+        assert "undecided" in Page(explanation_page([item])).visible
+
     def test_a_number_is_an_answer(self):
         result = DocumentPrediction(id="x", value=3.5)
         page = Page(explanation_page([ExplainedDocument(result, "text")]))

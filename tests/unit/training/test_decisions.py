@@ -184,6 +184,12 @@ def test_what_cannot_be_fitted_is_refused() -> None:
         "`training.decisions.coverage` must be null for a regression, which has no labels to abstain from, but is 0.9 "
         "instead."
     )
+    with pytest.raises(ConfigurationError) as refused:
+        DecisionConfig(coverage=0.9).check("single_label", documents=0)
+    assert str(refused.value) == (
+        "`training.decisions.coverage` is 0.9, but there is no validation document to fit it on. Pass "
+        "`--validation`, or set it to null."
+    )
     with pytest.raises(UsageError) as refused:
         fit_decisions(np.zeros((3, 4)), np.zeros(2), LABELS, "single_label")
     assert str(refused.value) == (
@@ -250,6 +256,12 @@ def test_training_fits_on_validation_documents_alone_and_stores_it(tmp_path: Pat
     raw.decide_by(Decisions())
     leaked = fit_on_validation(raw, train, raw.predict(train), config.training.decisions)
     assert leaked != decisions, "other documents would have given something else"
+
+
+def test_abstention_without_validation_documents_is_refused_before_training(tmp_path: Path) -> None:
+    config = library.load_config(CONFIG, ["training.decisions.coverage=0.9"])
+    with pytest.raises(ConfigurationError, match="there is no validation document to fit it on"):
+        train_with_report(config, tmp_path / "run", train_documents=documents(8, 1), validation_documents=[])
 
 
 def test_every_way_of_predicting_decides_alike(tiny_pipeline: Pipeline) -> None:
