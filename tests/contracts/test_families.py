@@ -92,8 +92,9 @@ def test_our_own_layout_holds_every_family_too(case: Case, tmp_path: Path, token
 
 
 def test_a_classifier_saved_again_answers_the_same_in_transformers_and_here(
-    case: Case, tmp_path: Path, tokenizer: DocumentTokenizer
+    case: Case, tmp_path: Path, tokenizer: DocumentTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(DocumentTokenizer, "from_folder", lambda folder: tokenizer)  # opening one takes longest here
     theirs = their_model(case.family, "classifier", num_labels=3)
     model, settings = load_classifier(saved(theirs, tmp_path / "theirs"))
     save_model(tmp_path / "ours", model, settings, tokenizer, "a card")

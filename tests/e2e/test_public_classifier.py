@@ -26,6 +26,7 @@ SHORT = [
     "42 o'clock, 中文文本没有空格。",
 ]
 LONG = " ".join(CORPUS * 4)
+CHUNKING = {"size": 64, "overlap": 16}
 
 
 @cache
@@ -116,11 +117,11 @@ def test_its_head_is_where_training_starts_if_the_labels_are_the_same(tmp_path: 
 def test_other_labels_or_another_readout_start_anew(tmp_path: Path) -> None:
     folder = published("roberta", tmp_path)
     theirs = Pipeline.load(folder).model.readout.head.output.weight
-    other = Pipeline.from_checkpoint(folder, labels=("a", "b", "c"))
+    other = Pipeline.from_checkpoint(folder, labels=("a", "b", "c"), chunking=CHUNKING)
     assert other.settings.readout.head.kind == "linear"
     assert not torch.equal(other.model.readout.head.output.weight, theirs)
     asked = {"pooling": "mean", "head": {"kind": "linear"}}
-    chosen = Pipeline.from_checkpoint(folder, labels=tuple(LABELS.values()), readout=asked)
+    chosen = Pipeline.from_checkpoint(folder, labels=tuple(LABELS.values()), readout=asked, chunking=CHUNKING)
     assert chosen.settings.readout.head.kind == "linear"
     assert not torch.equal(chosen.model.readout.head.output.weight, theirs)
 

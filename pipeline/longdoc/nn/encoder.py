@@ -164,6 +164,8 @@ class Encoder(nn.Module):
         0.02 suits its width: in narrow encoders it makes queries and keys so quiet that attention begins, and long
         stays, uniform.
         """
+        if self.word.weight.is_meta:  # a checkpoint fills it
+            return
         for module in self.modules():
             if isinstance(module, nn.Embedding):
                 nn.init.normal_(module.weight, std=0.02)
@@ -171,8 +173,7 @@ class Encoder(nn.Module):
                 nn.init.normal_(module.weight, std=module.in_features**-0.5)
             if isinstance(module, nn.Linear) and module.bias is not None:
                 nn.init.zeros_(module.bias)
-        if not self.word.weight.is_meta:
-            nn.init.normal_(self.word.weight, std=max(0.02, self._loudness_of_position()))
+        nn.init.normal_(self.word.weight, std=max(0.02, self._loudness_of_position()))
 
     @torch.no_grad()
     def _loudness_of_position(self) -> float:
