@@ -1,6 +1,6 @@
 """Nomic BERT (Nussbaum et al. 2024, arXiv 2402.01613): BERT with rotary positions, SwiGLU and no biases in its layers.
 
-Files keep the names of the authors' code, in which queries, keys and values are one tensor.
+Files keep the names of the authors' code, in which queries, keys and values are one tensor. So do some configurations.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from longdoc.checkpoints.bert_layout import fields_from_hf, fields_to_hf, full_n
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.heads import plain_tagger, pooler_head
 from longdoc.checkpoints.keymap import QUERY_KEY_VALUE, Fusion, KeyMap
-from longdoc.checkpoints.reading import encoder_config, head_width_of
+from longdoc.checkpoints.reading import encoder_config, head_width_of, require
 from longdoc.checkpoints.rope import rope_from_hf, rope_to_hf
 from longdoc.nn import EncoderConfig
 
@@ -22,7 +22,35 @@ _LAYER = "nomic_bert.encoder.layers.{}"
 _DROPOUTS = ("classifier_dropout", "hidden_dropout_prob")
 
 
+# The authors' names of keys -> transformers'.
+_OLD_KEYS = {
+    "n_embd": "hidden_size",
+    "n_layer": "num_hidden_layers",
+    "n_head": "num_attention_heads",
+    "n_inner": "intermediate_size",
+    "n_positions": "max_position_embeddings",
+    "layer_norm_epsilon": "layer_norm_eps",
+    "rotary_emb_base": "rope_theta",
+    "resid_pdrop": "hidden_dropout_prob",
+    "attn_pdrop": "attention_probs_dropout_prob",
+}
+# What the authors' code could do otherwise, and its published encoders do not.
+_AS_PUBLISHED = {
+    "activation_function": "swiglu",
+    "prenorm": False,
+    "use_rms_norm": False,
+    "qkv_proj_bias": False,
+    "mlp_fc1_bias": False,
+    "mlp_fc2_bias": False,
+    "rotary_emb_fraction": 1.0,
+    "rotary_emb_interleaved": False,
+}
+
+
 def _config_from_hf(config: Mapping[str, Any]) -> EncoderConfig:
+    for name, wanted in _AS_PUBLISHED.items():
+        require(config, name, wanted, wanted, "Only encoders built as the published ones can be loaded.")
+    config = {_OLD_KEYS.get(name, name): value for name, value in config.items()}
     fields = fields_from_hf(
         config,
         vocab_size=30528,

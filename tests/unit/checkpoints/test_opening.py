@@ -119,6 +119,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         {"num_key_value_heads": 3},
         "`config.json` must describe an encoder, but does not: `configuration`: `he",
     ),
+    ("nomic_bert", {"prenorm": True}, "`prenorm` must be false, but is true instead. Only encoders built as"),
     ("gte", {"hidden_act": ["gelu"]}, "`hidden_act` must be one of gelu, gelu_python, gelu_new, "),
 ]
 
@@ -131,6 +132,30 @@ def test_what_a_family_may_be_and_we_are_not_is_refused(
     reconfigure(folder, **changes)
     with pytest.raises(CheckpointError, match=f"^{re.escape(message)}"):
         load_encoder(folder)
+
+
+def test_nomic_by_the_keys_of_its_authors_is_the_same(tmp_path: Path) -> None:
+    folder = saved(their_model("nomic_bert"), tmp_path)
+    new = load_encoder(folder)
+    config = json.loads((folder / "config.json").read_text())
+    old = {
+        "n_embd": config["hidden_size"],
+        "n_layer": config["num_hidden_layers"],
+        "n_head": config["num_attention_heads"],
+        "n_inner": config["intermediate_size"],
+        "n_positions": config["max_position_embeddings"],
+        "layer_norm_epsilon": config["layer_norm_eps"],
+        "rotary_emb_base": config["rope_parameters"]["rope_theta"],
+        "resid_pdrop": 0.0,
+        "attn_pdrop": 0.0,
+        "activation_function": "swiglu",
+        "rotary_emb_fraction": 1.0,
+    }
+    kept = {key: config[key] for key in ("model_type", "vocab_size", "pad_token_id", "type_vocab_size")}
+    (folder / "config.json").write_text(json.dumps(kept | old))
+    again = load_encoder(folder)
+    assert again.config == new.config
+    assert same(again, new)
 
 
 @pytest.mark.parametrize("family", ["modernbert", "eurobert"])
