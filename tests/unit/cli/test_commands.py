@@ -337,3 +337,17 @@ def test_lengths_and_chunks_are_drawn(run, model: Path, data: Path, tmp_path: Pa
         told = run("inspect", kind, "--input", data, "--model", model, "--output", path).output
         assert told.endswith(f"; picture in {path}\n")
         assert path.read_bytes().startswith(b"\x89PNG" if suffix == ".png" else b"<?xml")
+
+
+def test_training_says_what_it_left_out(run, data: Path, tmp_path: Path) -> None:
+    with data.open("a") as file:
+        file.write('{"id": "blank", "text": " ", "label": "letter"}\n')
+        file.write(json.dumps({"id": "strange", "text": "\U0001f9ff" * 40, "label": "letter"}) + "\n")
+    told = run("train", "--config", TINY, "--set", "training.num_train_epochs=1", "--data", data,
+               "--validation", data, "--output", tmp_path / "m").output.splitlines()  # fmt: skip
+    assert told[-4:-1] == [
+        "longdoc: 1 training document without a token, left out.",
+        "longdoc: 1 training document that the tokenizer hardly knows, left out.",
+        "longdoc: 2 validation documents without an answer, counted as wrong.",
+    ]
+    assert told[-1].startswith("trained on 6 documents in 2 steps and ")

@@ -83,3 +83,30 @@ def test_a_metric_that_the_task_does_not_have_is_refused() -> None:
         "`training.metric_for_best_model` must be auto or one of loss, accuracy, macro_f1, micro_f1, but is 'rmse' "
         "instead."
     )
+
+
+def test_a_document_that_a_frozen_encoder_cannot_encode_is_named_with_its_cause() -> None:
+    from longdoc.errors import LongDocError
+    from longdoc.training.data import Example
+    from longdoc.training.frozen_rows import FrozenRows
+    from longdoc.types import DocumentFailure
+
+    class Broken:
+        def stream_rows(self, documents: list[Document]):
+            yield DocumentFailure(documents[0].id, "memory_limit", "encode", "MemoryError")
+
+    (kept,) = [Example(4, "4", (), torch.tensor(0), 9)]  # four documents before it were left out
+    with pytest.raises(LongDocError) as caught:
+        FrozenRows(Broken()).compute([kept], DOCUMENTS, [], lambda done, of: None)  # type: ignore[arg-type]
+    assert str(caught.value) == (
+        "training document number 5 cannot be encoded: memory_limit while the stage encode was at work, MemoryError. "
+        "Remove it, or free memory."
+    )
+
+
+def test_metrics_that_cannot_be_written_are_status_74(tmp_path: Path) -> None:
+    from longdoc.errors import CannotWriteError
+    from longdoc.training.metrics_file import MetricsFile
+
+    with pytest.raises(CannotWriteError, match=r"metrics.jsonl cannot be written: No such file or directory"):
+        MetricsFile(tmp_path / "none" / "metrics.jsonl", active=True).__enter__()

@@ -1,0 +1,64 @@
+"""`longdoc inspect chunks`: what the chunker makes of documents."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, load
+from longdoc.cli.inspect.options import InputOption, JsonOption, ModelOption, PictureOption, check_picture, drawn
+
+__all__ = ["chunks"]
+
+
+def chunks(
+    inputs: InputOption,
+    model: ModelOption = "default",
+    output: PictureOption = None,
+    as_json: JsonOption = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many documents.")] = 5,
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+) -> None:
+    """The chunks of each document: tokens shown, tokens answered for, characters. Never the text itself.
+
+    A trained model's own chunking is used; what is set goes over it, to see what would be.
+
+    Example: longdoc inspect chunks --input letter.txt --set chunking.size=256 --set chunking.overlap=64
+    """
+    with faults_as_exit_status():
+        from longdoc.checkpoints import resolve_checkpoint
+        from longdoc.checkpoints.classifiers import holds_classifier
+        from longdoc.cli.trained import model_settings
+        from longdoc.errors import counted
+        from longdoc.readers import read_documents
+        from longdoc.study.chunks import chunk_table, describe_chunks
+        from longdoc.text.tokenizing import DocumentTokenizer
+
+        check_picture(output)
+        folder = resolve_checkpoint(model)
+        trained = (folder / "longdoc.json").is_file() or holds_classifier(folder)
+        base = {"chunking": model_settings(folder).chunking.model_dump(mode="json")} if trained else None
+        resolved = load(config, overrides, "inspect chunks", ("read", "chunking"), base)
+        tokenizer = DocumentTokenizer.from_folder(folder)
+        chunker = resolved.chunking.build(tokenizer)
+        shown: list[dict[str, Any]] = []
+        for record in read_documents(inputs, resolved.read):
+            if len(shown) == limit:
+                break
+            shown.append(describe_chunks(record.document, tokenizer, chunker))
+        if output is not None:
+            from longdoc.study.text_pictures import draw_chunks
+
+            draw_chunks(shown, output)
+        if as_json:
+            typer.echo(json.dumps(shown, indent=2, ensure_ascii=False))
+            return
+        for description in shown:
+            typer.echo(chunk_table(description))
+        closing_line(
+            f"{counted(len(shown), 'document')} shown, in chunks of {resolved.chunking.size} that share "
+            f"{resolved.chunking.overlap}{drawn(output)}"
+        )
