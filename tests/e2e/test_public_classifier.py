@@ -126,6 +126,14 @@ def test_other_labels_or_another_readout_start_anew(tmp_path: Path) -> None:
     assert not torch.equal(chosen.model.readout.head.output.weight, theirs)
 
 
+@pytest.mark.parametrize("named", [{"0": "a", "1": "a"}, {"0": "a", "1": "b"}])
+def test_a_head_that_does_not_fit_its_own_labels_is_left_alone(named: dict[str, str], tmp_path: Path) -> None:
+    folder = published("bert", tmp_path)
+    reconfigure(folder, id2label=named)
+    started = Pipeline.from_checkpoint(folder, labels=("a", "b"), chunking=CHUNKING)
+    assert started.settings.readout.head.kind == "linear"
+
+
 def test_a_run_takes_the_head_over_too(tmp_path: Path) -> None:
     from longdoc.api import build_pipeline
     from longdoc.config import load_config

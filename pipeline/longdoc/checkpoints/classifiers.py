@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -90,10 +91,13 @@ def start_readout(
         The readout and its configuration. What the checkpoint cannot fill is newly initialised by torch's generator,
         and logged.
     """
-    head = checkpoint.head
     own = classifier_format(checkpoint)
-    known = labels_of(checkpoint.config) if own is not None else ()
-    fits = set(known) == set(labels)
+    known: tuple[str, ...] = ()
+    if own is not None:
+        with contextlib.suppress(CheckpointError):  # labels that nobody can use are none to compare with
+            known = labels_of(checkpoint.config)
+    scored = [len(tensor) for name, tensor in checkpoint.head.items() if name == "head.output.bias"]
+    fits = set(known) == set(labels) and scored == [len(known)]
     chosen = asked if asked is not None else own.readout(checkpoint.config) if own is not None and fits else None
     config = VectorsReadoutConfig() if chosen is None else chosen
     readout = config.build(checkpoint.encoder.config.width, len(labels))
@@ -103,7 +107,7 @@ def start_readout(
     order = [known.index(label) for label in labels] if fits else []
     head = {
         name: tensor[order] if name.startswith("head.output.") else tensor
-        for name, tensor in head.items()
+        for name, tensor in checkpoint.head.items()
         if fits or not name.startswith("head.output.")
     }
     untrained = adopt_head(readout, replace(checkpoint, head=head))
