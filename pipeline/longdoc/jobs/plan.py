@@ -89,9 +89,9 @@ def plan_job(
         return JobPlan(old.settings, old.sources, old.parts, found, read)
     cut: set[int] = set()
     parts = tuple(_parts(found, read, job.documents_per_part, cut))
-    for number in sorted(cut):
-        sources = (*sources[:number], dataclasses.replace(sources[number], ends_early=True), *sources[number + 1 :])
-        _log.warning("input %d of %d cannot be read to its end: the job will not be complete", number + 1, len(found))
+    if cut:
+        _log.warning("%d of %d inputs cannot be read to the end: the job will not be complete", len(cut), len(found))
+        sources = tuple(dataclasses.replace(source, ends_early=number in cut) for number, source in enumerate(sources))
     plan = JobPlan(settings, sources, parts, found, read)
     note_configuration(output, configuration)
     write_bytes(output / PLAN_NAME, plan.to_bytes(), work_folder(output))

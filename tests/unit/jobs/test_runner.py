@@ -394,7 +394,7 @@ def test_an_input_that_ends_early_never_makes_a_complete_job(tmp_path, workers, 
     output = tmp_path / "out"
     report = run_job([tmp_path / "in"], output, load_echo, job=job)
     assert (report.exit_status, report.cut_sources, report.failed) == (3, ("logs.jsonl.gz",), 1)
-    assert "input 2 of 2 cannot be read to its end: the job will not be complete" in caplog.text
+    assert "1 of 2 inputs cannot be read to the end: the job will not be complete" in caplog.text
     rows = [row for part in sorted(output.glob("part-*")) for row in read_part(part).to_pylist()]
     assert [row["id"] for row in rows[:-1]] == ["whole", *(f"r{n:03}" for n in range(len(rows) - 2))]
     assert rows[-1]["id"] == rows[-1]["detail"].split()[0] == f"logs.jsonl.gz:{len(rows) - 1}"

@@ -1,12 +1,14 @@
-"""Whether an input changed while the job ran."""
+"""What the inputs of a job are, and whether one changed while the job ran."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from job_kit import write_documents
+from longdoc.jobs import sources
 from longdoc.jobs.sources import SourceWatch, list_sources, read_records
-from longdoc.readers.base import ReadConfig
+from longdoc.readers.base import ReadConfig, Source
 
 
 def test_only_touched_files_are_suspected(tmp_path):
@@ -39,3 +41,16 @@ def test_records_begin_at_a_source_and_a_cursor_and_run_to_the_end(tmp_path):
     for start, (number, record) in enumerate(everything):
         rest = read_records(sources, ReadConfig(), number, record.cursor)
         assert [later.document.id for _, later in rest] == [later.document.id for _, later in everything[start:]]
+
+
+def test_only_the_jobs_own_folder_is_left_out_and_links_that_loop_are_not_in_it(tmp_path, monkeypatch):
+    (tmp_path / "in" / "out").mkdir(parents=True)
+    (tmp_path / "in" / "out" / "own.txt").write_text("x")
+    (tmp_path / "in" / "a.txt").write_text("x")
+    (tmp_path / "in" / "loop.txt").symlink_to("loop.txt")
+    found = list_sources([tmp_path / "in"], ReadConfig(), tmp_path / "in" / "out")
+    assert [source.name for source in found] == ["a.txt", "loop.txt"]
+    monkeypatch.chdir(tmp_path)
+    hub = Source(Path("hf:org/notes"), Path(), "org/notes/train")
+    monkeypatch.setattr(sources, "find_sources", lambda inputs, read: [hub])
+    assert list_sources(["hf:org/notes"], ReadConfig(), Path()) == (hub,), "a dataset of the hub is in no folder"
