@@ -256,7 +256,14 @@ def cannot_write(path: Path, error: OSError) -> CannotWriteError:
         with suppress(OSError):
             room = f"; {shutil.disk_usage(folder).free:,} bytes are free there"
             break
+    way_out = _WAYS_OUT.get(error.errno or 0, "Mend that or choose another output")
     return CannotWriteError(
-        f"{path} cannot be written: {reason} ({code}){room}. Make room, grant the permission or choose another output, "
-        "then run the same command again: what is finished is kept."
+        f"{path} cannot be written: {reason} ({code}){room}. {way_out}, then run the same command again."
     )
+
+
+_WAYS_OUT = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "Make room or choose another output"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "Grant the permission or choose another output"),
+    **dict.fromkeys((errno.ENOENT, errno.ENOTDIR, errno.EISDIR), "Choose another output"),
+}

@@ -48,7 +48,17 @@ def test_data_is_written_whole_when_the_system_takes_it_in_bits(tmp_path, work, 
     assert (tmp_path / "part").read_bytes() == b"0123456789"
 
 
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EROFS, errno.EACCES, errno.EDQUOT])
+WAYS_OUT = {
+    errno.ENOSPC: "Make room or choose another output",
+    errno.EDQUOT: "Make room or choose another output",
+    errno.EROFS: "Grant the permission or choose another output",
+    errno.EACCES: "Grant the permission or choose another output",
+    errno.ENOENT: "Choose another output",
+    errno.EIO: "Mend that or choose another output",
+}
+
+
+@pytest.mark.parametrize("code", WAYS_OUT)
 @pytest.mark.parametrize("call", ["write", "fsync", "replace"])
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, work, monkeypatch, call, code):
     target = tmp_path / "part"
@@ -67,10 +77,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, work, mon
     assert re.fullmatch(
         re.escape(f"{target} cannot be written: {os.strerror(code)} ({errno.errorcode[code]}); ")
         + r"[\d,]+ bytes are free there\. "
-        + re.escape(
-            "Make room, grant the permission or choose another output, then run the same command again: what is "
-            "finished is kept."
-        ),
+        + re.escape(f"{WAYS_OUT[code]}, then run the same command again."),
         str(caught.value),
     )
 

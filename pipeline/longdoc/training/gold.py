@@ -131,13 +131,22 @@ def doubtful(train: Sequence[Document], validation: Sequence[Document], task: Ta
             f"{counted(count, 'label')} {'stands' if count == 1 else 'stand'} in validation documents only "
             f"({_numbers(unseen)}): no training document shows the model what {'it is' if count == 1 else 'they are'}."
         )
-    folded = {" ".join(label.split()).casefold() for label in shown}
+    folded = {_folded(label) for label in shown}
     if len(folded) < len(shown):
         remarks.append(
-            f"{len(shown)} labels are {len(folded)} if capitals and spaces do not count: each spelling is a class of "
-            "its own."
+            f"{len(shown)} labels are {len(folded)} if capitals, spaces and ways to write a number do not count: each "
+            "spelling is a class of its own."
         )
     return remarks
+
+
+def _folded(label: str) -> str:
+    """One form for spellings that people rarely mean to tell apart: `Yes ` and `yes`, `1` and `1.0`."""
+    words = " ".join(label.split()).casefold()
+    try:
+        return repr(float(words))
+    except ValueError:
+        return words
 
 
 def _gold_labels(document: Document, task: Task) -> tuple[str, ...]:

@@ -125,6 +125,8 @@ def test_a_label_without_a_training_document_is_pointed_out() -> None:
 
 
 def test_spellings_of_one_label_are_pointed_out() -> None:
-    assert doubtful(documents("yes", "Yes ", "no"), [], "single_label") == [
-        "3 labels are 2 if capitals and spaces do not count: each spelling is a class of its own."
+    assert doubtful(documents("yes", "Yes ", "1", " 1", "1.0"), [], "single_label") == [
+        "5 labels are 2 if capitals, spaces and ways to write a number do not count: each spelling is a class of its "
+        "own."
     ]
+    assert doubtful(documents("yes", "no", "1", "2"), [], "single_label") == []
