@@ -87,6 +87,19 @@ def test_a_model_without_an_error_on_few_documents_is_not_infinitely_sure() -> N
     assert few.max(axis=1) == pytest.approx((5 + 1) / (5 + 4), abs=1e-6), "what five right answers of five allow"
 
 
+def test_few_documents_count_as_if_there_were_one_more_of_each_label() -> None:
+    logits, gold = np.array([[4.0, 0.0], [0.0, 3.0], [5.0, 1.0], [2.0, 0.0]]), np.array([0, 1, 1, 0])
+
+    def loss(temperature: float) -> float:
+        total = 0.0
+        for row, right in zip(probabilities(logits, "single_label", temperature), gold, strict=True):
+            total -= 5 / 6 * np.log(row[right]) + 1 / 6 * np.log(row[1 - right])
+        return total
+
+    best = min(np.geomspace(0.1, 99.0, 2000), key=loss)
+    assert fit_temperature(logits, gold, "single_label") == pytest.approx(best, rel=0.005)
+
+
 def test_scores_that_say_nothing_keep_the_temperature() -> None:
     gold = np.array([0, 1, 1])
     assert fit_temperature(np.ones((3, 4)) * [[1], [2], [3]], gold, "single_label") == 1.0
