@@ -30,8 +30,10 @@ from longdoc.encoding import encode_batches
 from longdoc.errors import ConfigurationError, UsageError
 from longdoc.evidence import explain_document
 from longdoc.model import LongDocModel
+from longdoc.nn.position import PositionEncoding
 from longdoc.precision import Placement, PrecisionConfig, choose_placement
 from longdoc.schema import Config, explain_faults
+from longdoc.text.axes import AXES
 from longdoc.text.batching import BatchingConfig, plan_batches
 from longdoc.text.chunking import ChunkingConfig, PreparedDocument, prepare_many
 from longdoc.text.tokenizing import DocumentTokenizer
@@ -88,7 +90,8 @@ class Pipeline:
         tokenizer: DocumentTokenizer,
         prediction: PredictionConfig | None = None,
     ) -> None:
-        self.settings = settings
+        chunking = _with_axes(settings.chunking, model.encoder.position)
+        self.settings = settings = settings.model_copy(update={"chunking": chunking})
         self.tokenizer = tokenizer
         self.prediction = prediction or PredictionConfig()
         self.placement: Placement = choose_placement(self.prediction.precision)
@@ -395,6 +398,27 @@ def _home(
             yield finished.failure
         elif isinstance(prepared, PreparedDocument) and finished.rows is not None:
             yield DocumentRows(prepared, finished.rows, finished.weights)
+
+
+def _with_axes(chunking: ChunkingConfig, position: PositionEncoding) -> ChunkingConfig:
+    """The chunking with the axes that a position encoding reads beside the order, where it does not name its own."""
+    names = position.further_axes
+    if not names:
+        return chunking
+    last = max(names)
+    if not chunking.axes:
+        if unnamed := [str(axis) for axis in range(1, last) if axis not in names]:
+            raise UsageError(
+                f"`chunking.axes` must say what axes 1 to {last} of the positions are, since the position encoding "
+                f"reads axis {last} and not {', '.join(unnamed)}, but names none. Name {last} of {', '.join(AXES)}."
+            )
+        chunking = chunking.model_copy(update={"axes": tuple(names[axis] for axis in range(1, last + 1))})
+    elif len(chunking.axes) < last:
+        raise UsageError(
+            f"`chunking.axes` must name at least {last} axes, since the position encoding reads axis {last}, but names "
+            f"{len(chunking.axes)} instead. Add to them, or leave them out: they are then what the encoding asks for."
+        )
+    return chunking.model_copy(update={"languages": position.languages or chunking.languages})
 
 
 def _check_chunk_size(model: LongDocModel, chunking: ChunkingConfig) -> None:
