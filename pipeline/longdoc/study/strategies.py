@@ -52,7 +52,8 @@ STRATEGIES = (
     Strategy("all, log-sum-exp of scores", "all", _scores("logsumexp")),
     Strategy("all, noisy-or of scores", "all", _scores("noisy_or"), _LABELS),
 )
-"""Truncated rows first: what everybody else does."""
+"""Truncated rows first: what everybody else does. Readouts that learn before chunks are merged, such as
+`label_attention`, are not here: the rows of a frozen encoder cannot be shared with them."""
 
 
 def strategies_for(task: Task) -> list[Strategy]:
