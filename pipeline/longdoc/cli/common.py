@@ -26,6 +26,7 @@ __all__ = [
     "SetOption",
     "closing_line",
     "faults_as_exit_status",
+    "heed_nothing",
     "load",
     "quiet_libraries",
     "show_progress",
@@ -71,6 +72,15 @@ def load(
             f"`{idle[0]}` has no effect on `longdoc {command}`, which looks at {_listed(heeds)}. Leave it out."
         )
     return resolved
+
+
+def heed_nothing(config: Path | None, overrides: Sequence[str] | None, command: str) -> None:
+    """For commands that no section decides: a file is checked all the same, `--set` refused.
+
+    Without either nothing is loaded, so that what does without torch stays quick.
+    """
+    if config is not None or overrides:
+        load(config, overrides, command, ())
 
 
 def _listed(words: Sequence[str]) -> str:

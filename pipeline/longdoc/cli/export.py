@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, load
+from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, heed_nothing
 
 __all__ = ["export"]
 
@@ -29,6 +29,6 @@ def export(
         from longdoc.files import check_file_output
         from longdoc.jobs.export import export_job
 
-        load(config, overrides, "export", ())
+        heed_nothing(config, overrides, "export")
         check_file_output(file, "file")
         closing_line(f"{counted(export_job(output, file), 'row')} in {file}")

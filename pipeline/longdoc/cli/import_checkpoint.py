@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, load
+from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, heed_nothing
 
 __all__ = ["import_checkpoint"]
 
@@ -30,7 +30,7 @@ def import_checkpoint(
         from longdoc.files import check_folder_output
         from longdoc.text.tokenizing import DocumentTokenizer
 
-        load(config, overrides, "import-checkpoint", ())
+        heed_nothing(config, overrides, "import-checkpoint")
         check_folder_output(model)
         refuse_other_model(model)
         folder = resolve_checkpoint(source, revision)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, load
+from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, heed_nothing
 
 __all__ = ["verify"]
 
@@ -28,7 +28,7 @@ def verify(
         from longdoc.jobs.names import PLAN_NAME
         from longdoc.jobs.verify import verify_job
 
-        load(config, overrides, "verify", ())
+        heed_nothing(config, overrides, "verify")
         try:
             report = verify_job(output)
         except JobError as error:

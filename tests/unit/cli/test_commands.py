@@ -6,6 +6,8 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -351,3 +353,18 @@ def test_training_says_what_it_left_out(run, data: Path, tmp_path: Path) -> None
         "longdoc: 2 validation documents without an answer, counted as wrong.",
     ]
     assert told[-1].startswith("trained on 6 documents in 2 steps and ")
+
+
+def test_verifying_and_exporting_do_without_torch(run, model: Path, data: Path, tmp_path: Path) -> None:
+    run("predict", "--model", model, "--input", data, "--output", tmp_path / "job")
+    code = (
+        "import sys; from typer.testing import CliRunner; from longdoc.cli import app; "
+        "job, rows = sys.argv[1:]; "
+        "results = [CliRunner().invoke(app, c) for c in (['verify', job], ['export', job, rows])]; "
+        "print([r.exit_code for r in results], 'torch' in sys.modules)"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "job", tmp_path / "rows.csv"],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert shown.stdout.strip() == "[0, 0] False", shown.stderr

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, load
+from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, heed_nothing
 from longdoc.cli.inspect.options import JsonOption, PictureOption, check_picture, drawn
 
 __all__ = ["masks"]
@@ -37,7 +37,7 @@ def masks(
         from longdoc.study.masks import mask_of, mask_text
         from longdoc.study.pictures import draw_mask
 
-        load(config, overrides, "inspect masks", ())
+        heed_nothing(config, overrides, "inspect masks")
         check_picture(output)
         allowed, rules = mask_of(length, padding, causal, window, blocks or (), globals_ or ())
         if output is not None:

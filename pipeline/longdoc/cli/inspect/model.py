@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, load
+from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, heed_nothing
 from longdoc.cli.inspect.options import JsonOption
 
 __all__ = ["model"]
@@ -27,7 +27,7 @@ def model(
         from longdoc.checkpoints import resolve_checkpoint
         from longdoc.study.model_description import describe_model, model_table
 
-        load(config, overrides, "inspect model", ())
+        heed_nothing(config, overrides, "inspect model")
         description = describe_model(resolve_checkpoint(folder))
         if as_json:
             typer.echo(json.dumps(description, indent=2, ensure_ascii=False))
