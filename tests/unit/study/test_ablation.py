@@ -7,26 +7,33 @@ import pytest
 from longdoc.config import position_config
 from longdoc.study.ablation import AblationConfig, ablate, ablation_table, distances, extensions, interval, roles
 
+SPECIAL = 9
+"""Tokens below it decide: two names, a verb, six marks; then come the start and the fillers."""
+
 
 @pytest.mark.parametrize("task", [roles, distances])
-@pytest.mark.parametrize("length", [48, 200])
+@pytest.mark.parametrize("length", [48, 128, 200])
 def test_the_synthetic_tasks_cannot_be_told_from_a_bag_of_words(task: object, length: int) -> None:
     rows = task(np.random.default_rng(0), 300, length)
-    special = np.sort(np.where(rows.token_ids.numpy() <= 3, rows.token_ids.numpy(), 99), axis=1)
+    tokens = rows.token_ids.numpy()
+    special = np.sort(np.where(tokens < SPECIAL, tokens, 99), axis=1)
     assert (special == special[0]).all(), "every label has the same special tokens"
+    assert (special[0] < 99).sum() == min(6, (length - 1) // 16) * (3 if task is roles else 2), "each event is there"
     assert set(rows.labels.tolist()) == ({0, 1} if task is roles else {0, 1, 2, 3, 4})
+    assert (tokens[:, 0] == SPECIAL).all()
 
 
 def test_labels_say_what_the_rows_hold() -> None:
-    rows = roles(np.random.default_rng(1), 200, 40)
+    rows = roles(np.random.default_rng(1), 200, 100)
     for tokens, label in zip(rows.token_ids.tolist(), rows.labels.tolist(), strict=True):
-        assert (tokens.index(0) < tokens.index(1)) is (label == 0)
-        assert min(tokens.index(0), tokens.index(1)) < tokens.index(2) < max(tokens.index(0), tokens.index(1))
-    rows = distances(np.random.default_rng(1), 200, 64)
-    bounds = [(1, 2), (3, 4), (5, 8), (9, 16), (17, 32)]
+        events = [token for token in tokens if token < 3]
+        assert events == ([0, 2, 1] if label == 0 else [1, 2, 0]) * 6
+    rows = distances(np.random.default_rng(1), 200, 100)
+    bounds = [(1, 1), (2, 2), (3, 4), (5, 8), (9, 15)]
     for tokens, label in zip(rows.token_ids.tolist(), rows.labels.tolist(), strict=True):
-        first, second = (place for place, token in enumerate(tokens) if token == 3)
-        assert bounds[label][0] <= second - first <= bounds[label][1]
+        for mark in range(3, 9):
+            first, second = (place for place, token in enumerate(tokens) if token == mark)
+            assert bounds[label][0] <= second - first <= bounds[label][1]
 
 
 def test_each_kind_is_extended_in_its_own_ways() -> None:
