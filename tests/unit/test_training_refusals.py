@@ -74,10 +74,10 @@ def fit(
             "multi_label` a document may have it or not.",
         ),
         (
-            ["training.decisions.coverage=0.9", "model.task=regression"],
+            ["training.decisions.coverage=0.9"],
             [],
-            "`training.decisions.coverage` must be null for a regression, which has no labels to abstain from, but is "
-            "0.9 instead.",
+            "`training.decisions.coverage` is 0.9, but there is no validation document to fit it on. Pass "
+            "`--validation`, or set it to null.",
         ),
     ],
 )
