@@ -63,6 +63,7 @@ TINY: dict[str, dict[str, Any]] = {
     "gte": BASE | OFFSET,
     "jina_embeddings_v3": BASE | OFFSET,
     "eurobert": BASE | {"num_key_value_heads": 2, "head_dim": 16, "mask_token_id": 3, "pad_token_id": 0},
+    "ultrabert": BASE | {"num_key_value_heads": 2, "sliding_window": 4, "pad_token_id": 0},
     "longformer": BASE | OFFSET | {"attention_window": [4, 8, 4, 8]},
 }
 """What differs from the defaults of transformers in a tiny model of each family, by its `model_type`."""

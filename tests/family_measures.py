@@ -15,9 +15,9 @@ from longdoc.checkpoints.opening import FAMILIES
 from longdoc.checkpoints.taggers import load_tagger
 from nn_kit import batch_of
 
-FLOAT32 = {"eurobert": 2e-5}
+FLOAT32 = {"eurobert": 2e-5, "ultrabert": 2e-5}
 """Bounds of states and scores in float32 where they are not 1e-5."""
-FLOAT64 = {"modernbert": 5e-5, "eurobert": 5e-5, "longformer": 5e-5, "neobert": 1e-5}
+FLOAT64 = {"modernbert": 5e-5, "eurobert": 5e-5, "ultrabert": 5e-5, "longformer": 5e-5, "neobert": 1e-5}
 """Bounds in float64 where they are not 1e-10: parts are computed in float32 whatever the model is."""
 
 

@@ -17,39 +17,25 @@ from longdoc.checkpoints.reading import (
     activation_of,
     choice,
     encoder_config,
-    mapping,
     whole,
 )
-from longdoc.checkpoints.rope import scaling_from_hf, scaling_to_hf
+from longdoc.checkpoints.rope import FULL, SLIDING, layer_types_of, typed_rope_from_hf, typed_rope_to_hf
 from longdoc.errors import CheckpointError
 from longdoc.nn import EncoderConfig
 from longdoc.nn.pooling import PoolingKind
-from longdoc.nn.position import RotaryConfig
 
 __all__ = ["MODERNBERT"]
 
-_FULL, _SLIDING = "full_attention", "sliding_attention"
-_THETA = {_FULL: 160000.0, _SLIDING: 10000.0}
-_OLD_THETA = {_FULL: "global_rope_theta", _SLIDING: "local_rope_theta"}
+_THETA = {FULL: 160000.0, SLIDING: 10000.0}
+_OLD_THETA = {FULL: "global_rope_theta", SLIDING: "local_rope_theta"}
 _POOLINGS: dict[str, PoolingKind] = {"cls": "cls", "mean": "mean_with_specials"}
 
 
 def _config_from_hf(config: Mapping[str, Any]) -> EncoderConfig:
     layers = whole(config, "num_hidden_layers", 22, 1, DEEPEST)
     every = whole(config, "global_attn_every_n_layers", 3)
-    types = choice(config, "layer_types", [_SLIDING if number % every else _FULL for number in range(layers)])
-    if not isinstance(types, list) or len(types) != layers or not all(kind in (_FULL, _SLIDING) for kind in types):
-        raise CheckpointError(
-            f"`layer_types` must name {layers} layers, each {_FULL} or {_SLIDING}, but does not. Correct `config.json`."
-        )
+    types = layer_types_of(config, [SLIDING if number % every else FULL for number in range(layers)])
     max_len = whole(config, "max_position_embeddings", 8192)
-    parameters = {kind: _rope_of(config, kind) for kind in _THETA}
-    scalings = {kind: scaling_from_hf(each, max_len) for kind, each in parameters.items() if kind in types}
-    if len({str(scaling) for scaling in scalings.values()}) > 1:
-        raise CheckpointError(
-            f"`rope_parameters` must stretch {_FULL} and {_SLIDING} alike, but does not. Such a scaling cannot be "
-            "followed."
-        )
     radius = whole(config, "local_attention", 128) // 2
     return encoder_config(
         vocab_size=choice(config, "vocab_size", 50368),
@@ -68,32 +54,17 @@ def _config_from_hf(config: Mapping[str, Any]) -> EncoderConfig:
         norm_bias=choice(config, "norm_bias", False),
         dropout=choice(config, "mlp_dropout", 0.0),
         attention_dropout=choice(config, "attention_dropout", 0.0),
-        position={
-            "kind": "rotary",
-            "theta": [parameters[kind]["rope_theta"] for kind in types],
-            "scaling": next(iter(scalings.values())),
-        },
-        window=tuple(radius if kind == _SLIDING else None for kind in types),
+        position=typed_rope_from_hf(config, types, max_len, _THETA, _OLD_THETA),
+        window=tuple(radius if kind == SLIDING else None for kind in types),
         max_len=max_len,
         pad_id=choice(config, "pad_token_id", 50283),
         family="modernbert",
     )
 
 
-def _rope_of(config: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """`rope_parameters` of one type of layer, by new keys or old ones."""
-    parameters = mapping(config, "rope_parameters")
-    given = mapping(parameters, kind) if kind in parameters else mapping(config, "rope_scaling")
-    theta = choice(given, "rope_theta", choice(config, _OLD_THETA[kind], _THETA[kind]))
-    return {**given, "rope_theta": theta}
-
-
 def _config_to_hf(config: EncoderConfig) -> dict[str, Any]:
     windows = [config.window_of(number) for number in range(config.layers)]
-    types = [_FULL if window is None else _SLIDING for window in windows]
-    position = config.position if isinstance(config.position, RotaryConfig) else RotaryConfig()
-    thetas = position.theta if isinstance(position.theta, tuple) else (position.theta,)
-    theta = _THETA | {kind: thetas[number % len(thetas)] for number, kind in enumerate(types)}
+    types = [FULL if window is None else SLIDING for window in windows]
     return {
         "model_type": "modernbert",
         "vocab_size": config.vocab_size,
@@ -112,7 +83,7 @@ def _config_to_hf(config: EncoderConfig) -> dict[str, Any]:
         "embedding_dropout": config.dropout,
         "layer_types": types,
         "local_attention": 2 * next((window for window in windows if window is not None), 64),
-        "rope_parameters": {kind: scaling_to_hf(position, theta[kind]) for kind in _THETA},
+        "rope_parameters": typed_rope_to_hf(config.position, types, _THETA),
         "pad_token_id": config.pad_id,
     }
 

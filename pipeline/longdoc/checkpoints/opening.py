@@ -29,6 +29,7 @@ from longdoc.checkpoints.neobert import NEOBERT
 from longdoc.checkpoints.nomic import NOMIC_BERT
 from longdoc.checkpoints.reading import encoder_config
 from longdoc.checkpoints.roberta import CAMEMBERT, ROBERTA, XLM_ROBERTA
+from longdoc.checkpoints.ultrabert import ULTRABERT
 from longdoc.checkpoints.weights import read_json, read_tensors
 from longdoc.errors import CheckpointError, UsageError
 from longdoc.nn import Encoder, EncoderConfig
@@ -38,7 +39,7 @@ __all__ = ["FAMILIES", "OWN", "OWN_ENCODER", "OWN_MARK", "OWN_READOUT", "Checkpo
 # A new family is one file and one name in this line.
 _FAMILIES = (
     *(BERT, ROBERTA, XLM_ROBERTA, CAMEMBERT, DEBERTA, MODERNBERT, ELECTRA, DISTILBERT, MPNET, MEGATRON_BERT),
-    *(NOMIC_BERT, GTE, JINA_V3, EUROBERT, LONGFORMER, JINA_V2, JINA_V2_CODE, NEOBERT),
+    *(NOMIC_BERT, GTE, JINA_V3, EUROBERT, ULTRABERT, LONGFORMER, JINA_V2, JINA_V2_CODE, NEOBERT),
 )
 
 FAMILIES: dict[str, Family] = {family.model_type: family for family in _FAMILIES}

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from longdoc.checkpoints.reading import choice, mapping, whole
 from longdoc.errors import CheckpointError
 from longdoc.nn.position import RotaryConfig
 
-__all__ = ["rope_from_hf", "rope_to_hf", "scaling_from_hf", "scaling_to_hf"]
+__all__ = [
+    "FULL",
+    "SLIDING",
+    "layer_types_of",
+    "rope_from_hf",
+    "rope_to_hf",
+    "typed_rope_from_hf",
+    "typed_rope_to_hf",
+]
+
+FULL, SLIDING = "full_attention", "sliding_attention"
+"""transformers' names of layers that see everything, and of those that look through a window."""
 
 # Ours -> theirs, for each method of stretching frequencies. What a file says beyond these changes the numbers.
 _FIELDS: dict[str, dict[str, str]] = {
@@ -40,7 +51,7 @@ _FIELDS: dict[str, dict[str, str]] = {
 _NOT_SCALING = {"rope_type", "type", "rope_theta"}
 
 
-def scaling_from_hf(parameters: Mapping[str, Any], max_len: int) -> dict[str, Any] | None:
+def _scaling_from_hf(parameters: Mapping[str, Any], max_len: int) -> dict[str, Any] | None:
     """The fields of a scaling, None for plain frequencies.
 
     transformers lets two methods follow the longest row of each batch. Here their target is fixed: within
@@ -79,7 +90,7 @@ def scaling_from_hf(parameters: Mapping[str, Any], max_len: int) -> dict[str, An
     return {"kind": kind, **scaling}
 
 
-def scaling_to_hf(position: RotaryConfig, theta: float) -> dict[str, Any]:
+def _scaling_to_hf(position: RotaryConfig, theta: float) -> dict[str, Any]:
     """`rope_parameters` of one theta and the scaling of `position`."""
     if position.scaling is None:
         return {"rope_type": "default", "rope_theta": theta}
@@ -93,7 +104,7 @@ def rope_from_hf(config: Mapping[str, Any], max_len: int, default_theta: float, 
     """The fields of a `RotaryConfig` for a model whose layers all turn alike."""
     parameters = mapping(config, "rope_parameters") or mapping(config, "rope_scaling")
     theta = choice(parameters, "rope_theta", choice(config, "rope_theta", default_theta))
-    scaling = scaling_from_hf(parameters, max_len)
+    scaling = _scaling_from_hf(parameters, max_len)
     return {"kind": "rotary", "layout": layout, "theta": theta, "scaling": scaling}
 
 
@@ -101,4 +112,61 @@ def rope_to_hf(position: Any) -> dict[str, Any]:
     """`rope_parameters` for a model whose layers all turn alike; nothing for another kind of position."""
     if not isinstance(position, RotaryConfig) or not isinstance(position.theta, int | float):
         return {}
-    return {"rope_parameters": scaling_to_hf(position, position.theta)}
+    return {"rope_parameters": _scaling_to_hf(position, position.theta)}
+
+
+def layer_types_of(config: Mapping[str, Any], default: list[str]) -> list[str]:
+    """The type of each layer.
+
+    Raises:
+        CheckpointError: not as many as there are layers, or of another type.
+    """
+    types = choice(config, "layer_types", default)
+    known = isinstance(types, list) and len(types) == len(default) and all(kind in (FULL, SLIDING) for kind in types)
+    if not known:
+        raise CheckpointError(
+            f"`layer_types` must name {len(default)} layers, each {FULL} or {SLIDING}, but does not. Correct "
+            "`config.json`."
+        )
+    return list(types)
+
+
+def typed_rope_from_hf(
+    config: Mapping[str, Any],
+    types: Sequence[str],
+    max_len: int,
+    thetas: Mapping[str, float],
+    old_thetas: Mapping[str, str],
+) -> dict[str, Any]:
+    """The fields of a `RotaryConfig` for a model whose layers turn by their type.
+
+    Args:
+        config, max_len: what the file says.
+        types: of the layers.
+        thetas: each type's default.
+        old_thetas: each type's key in older files.
+
+    Raises:
+        CheckpointError: the types are stretched differently, which cannot be followed.
+    """
+    parameters: dict[str, dict[str, Any]] = {}
+    given = mapping(config, "rope_parameters")
+    for kind in dict.fromkeys(types):
+        of_kind = mapping(given, kind) if kind in given else mapping(config, "rope_scaling")
+        theta = choice(of_kind, "rope_theta", choice(config, old_thetas.get(kind, ""), thetas[kind]))
+        parameters[kind] = {**of_kind, "rope_theta": theta}
+    scalings = [_scaling_from_hf(each, max_len) for each in parameters.values()]
+    if any(scaling != scalings[0] for scaling in scalings):
+        raise CheckpointError(
+            f"`rope_parameters` must stretch {FULL} and {SLIDING} alike, but does not. Such a scaling cannot be "
+            "followed."
+        )
+    return {"kind": "rotary", "theta": [parameters[kind]["rope_theta"] for kind in types], "scaling": scalings[0]}
+
+
+def typed_rope_to_hf(position: Any, types: Sequence[str], thetas: Mapping[str, float]) -> dict[str, Any]:
+    """`rope_parameters` for a model whose layers turn by their type; `thetas` are those of types that it lacks."""
+    position = position if isinstance(position, RotaryConfig) else RotaryConfig()
+    each = position.theta if isinstance(position.theta, tuple) else (position.theta,)
+    said = {**thetas, **{kind: each[number % len(each)] for number, kind in enumerate(types)}}
+    return {kind: _scaling_to_hf(position, theta) for kind, theta in said.items()}
