@@ -85,11 +85,11 @@ class AblationConfig:
     layers: int = 2
     heads: int = 4
     trained_length: int = 128
-    steps: int = 1200
+    steps: int = 600
     batch: int = 16
     learning_rate: float = 2e-3
     test_rows: int = 400
-    longer_tokens: int = 200_000
+    longer_tokens: int = 100_000
     """Tokens of a test at a longer length; `test_rows` rows at most."""
 
     def rows_at(self, length: int) -> int:
