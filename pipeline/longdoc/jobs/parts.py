@@ -123,7 +123,9 @@ def _read_bytes(path: Path) -> bytes:
 
 def _to_table(path: Path, data: bytes) -> pa.Table:
     try:
-        table = pq.read_table(pa.BufferReader(data), page_checksum_verification=True)
+        # Without Arrow's threads: a process that ends while one of them is still about can abort (apache/arrow #34314).
+        file = pq.ParquetFile(pa.BufferReader(data), pre_buffer=False, page_checksum_verification=True)
+        table = file.read(use_threads=False)
         table.validate(full=True)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise JobError(f"{path} is damaged ({type(error).__name__}). Run the job again to write it anew.") from None

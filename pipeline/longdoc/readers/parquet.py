@@ -34,7 +34,13 @@ class ParquetReader(FileReader):
                     if first + rows <= cursor:
                         first += rows
                         continue
-                    for batch in file.iter_batches(ROWS_AT_ONCE, row_groups=[group], columns=table.columns):
+                    batches = file.iter_batches(
+                        ROWS_AT_ONCE,
+                        row_groups=[group],
+                        columns=table.columns,
+                        use_threads=False,  # a process can abort when it ends beside them (apache/arrow #34314)
+                    )
+                    for batch in batches:
                         skip = min(max(cursor - first, 0), batch.num_rows)
                         for record in table.records(batch.slice(skip), first + skip):
                             yield record

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from job_kit import write_documents
+from job_kit import load_echo, write_corpus, write_documents
 from longdoc.errors import JobError
 from longdoc.jobs.parts import PARQUET_SCHEMA, check_part, read_part, write_part
 from longdoc.jobs.plan import JobConfig, plan_job
+from longdoc.jobs.runner import run_job
 from longdoc.readers.base import ReadConfig
 from longdoc.types import DocumentFailure, DocumentPrediction, EvidencePassage, LabelScore, ScoredSpan
 
@@ -205,3 +209,36 @@ def test_a_missing_part_is_said_to_be_missing(planned):
     with pytest.raises(JobError) as caught:
         check_part(output, plan, plan.parts[0])
     assert str(caught.value) == f"{output / 'part-00000.parquet'} is missing. Run the job again to write it."
+
+
+THREADS = """
+import os, sys
+from pathlib import Path
+from longdoc.jobs.export import export_job
+from longdoc.jobs.verify import verify_job
+from longdoc.readers import find_sources, read_source
+from longdoc.readers.base import FieldMap, ReadConfig
+from longdoc.types import Document
+
+output, parquet = sys.argv[1:]
+before = len(os.listdir("/proc/self/task"))
+verify_job(Path(output))
+export_job(output, parquet)
+settings = ReadConfig(fields=FieldMap(text="status", label=None, labels=None, spans=None))
+records = [record for source in find_sources([parquet], settings) for record in read_source(source, settings)]
+rows = sum(isinstance(record.document, Document) for record in records)
+print(rows, len(os.listdir("/proc/self/task")) - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted in /proc")
+def test_reading_and_writing_parquet_leaves_no_thread_that_could_outlive_the_process(tmp_path):
+    write_corpus(tmp_path / "in.jsonl", 12)
+    run_job([tmp_path / "in.jsonl"], tmp_path / "out", load_echo, job=JobConfig(documents_per_part=4))
+    ended = subprocess.run(
+        [sys.executable, "-c", THREADS, tmp_path / "out", tmp_path / "rows.parquet"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.stdout.split() == ["12", "0"], ended.stdout + ended.stderr
