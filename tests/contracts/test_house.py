@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -99,6 +100,12 @@ def test_only_commands_print() -> None:
 
 def test_every_file_says_what_it_is_for() -> None:
     assert by_module(lambda tree: [] if ast.get_docstring(tree) else ["no docstring"]) == {}
+
+
+def test_test_files_have_unique_names() -> None:
+    """Folders of tests are no packages: of two files of one name pytest reads one and stumbles over the other."""
+    names = Counter(path.name for path in (ROOT / "tests").rglob("test_*.py"))
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_public_names_exist() -> None:
