@@ -301,7 +301,7 @@ class DocumentPrediction:
         spans: predicted spans, sorted.
         n_tokens, n_chunks: tokens of the document and chunks made of it.
         tokens_read: distinct document tokens that the encoder saw.
-        unknown_share: share of characters under unknown tokens.
+        unknown_share: share of characters under unknown tokens, or that are U+FFFD.
         evidence: passages and what each added to the score, or None when not asked for.
         logits: the raw scores, one a label, in the order of the model's labels.
         abstained: the model does not answer, or not for every label (`chosen` is None there); `label` and `score` are

@@ -121,6 +121,8 @@ def load_model(folder: Path) -> tuple[LongDocModel, ModelSettings, DocumentToken
         CheckpointError: no such folder, not a model folder, or files that do not fit together.
     """
     folder = Path(folder)
+    if not folder.exists():
+        raise CheckpointError(f"`{folder}` must be a model folder, but there is no such folder. Check the path.")
     if not (folder / "longdoc.json").is_file():
         if holds_classifier(folder):
             return *load_classifier(folder), DocumentTokenizer.from_folder(folder)

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from longdoc.jobs.job_plan import SCHEMA_VERSION
 from longdoc.types import DocumentFailure, DocumentPrediction, DocumentResult
 
-__all__ = ["PARQUET_SCHEMA", "PLAN_KEY", "VERSION_KEY", "finite_or_failed", "to_parquet"]
+__all__ = ["ABSTAINED", "PARQUET_SCHEMA", "PLAN_KEY", "VERSION_KEY", "finite_or_failed", "to_parquet"]
 
 _LABEL = pa.struct([("label", pa.string()), ("score", pa.float64()), ("chosen", pa.bool_())])
 _SPAN = pa.struct([("start", pa.int64()), ("end", pa.int64()), ("label", pa.string()), ("score", pa.float64())])
@@ -38,7 +38,11 @@ PARQUET_SCHEMA = pa.schema(
         ("detail", pa.string()),
     ]
 )
-"""The row of a prediction. `stage`, `error` (an exception's class name) and `detail` say more about a failure."""
+"""The row of a prediction. `stage`, `error` (an exception's class name) and `detail` say more about a failure; `detail`
+also says where the model abstained."""
+
+ABSTAINED = "abstained: the labels that cannot be excluded are not exactly one"
+"""`detail` of a row whose `label` is null, or some of whose labels have no `chosen`, because the model abstains."""
 
 VERSION_KEY, PLAN_KEY = b"longdoc.schema_version", b"longdoc.plan"
 
@@ -73,6 +77,8 @@ def _row(result: DocumentResult) -> dict[str, Any]:
     extra: dict[str, str | None] = {"stage": None, "error": None, "detail": None}
     if isinstance(result, DocumentFailure):
         extra = {"stage": result.stage or None, "error": result.error or None, "detail": result.detail or None}
+    elif result.abstained:
+        extra["detail"] = ABSTAINED
     return result.to_dict() | extra
 
 

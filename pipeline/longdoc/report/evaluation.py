@@ -28,6 +28,11 @@ def metrics_table(metrics: Mapping[str, Any]) -> str:
             ends = metrics["intervals"].get(name)
             interval = f"  [{ends[0]:.3f}, {ends[1]:.3f}]" if ends else ""
             lines.append(f"  {name:<26}  {_number(value):>6}{interval}")
+    if abstention := metrics.get("abstention"):
+        lines.append("  abstention, where these measures take the answer that was held back:")
+        for name, value in abstention.items():
+            if isinstance(value, float) or value is None:
+                lines.append(f"    {name:<24}  {_number(value):>6}")
     if rows := metrics.get("per_label"):
         width = max(len("label"), *(len(row["label"]) for row in rows))
         lines.append(f"  {'label':<{width}}  support  " + "  ".join(_COLUMNS))

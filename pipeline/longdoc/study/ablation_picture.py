@@ -31,7 +31,7 @@ def draw_ablation(results: Sequence[Mapping[str, Any]], path: Path, chance: Mapp
     plt = pyplot(path)
     kinds = list(dict.fromkeys(r["kind"] for r in results))
     tasks = list(dict.fromkeys(r["task"] for r in results))
-    longer = [task for task in tasks if any(r["longer"] for r in results if r["task"] == task)]
+    longer = [task for task in tasks if any(any(r["longer"].values()) for r in results if r["task"] == task)]
     looks = {kind: (_COLOURS[n % 8], _MARKERS[n % 8]) for n, kind in enumerate(kinds)}
     figure, axes = plt.subplots(
         1, 1 + len(longer), figsize=(5.2 + 5.6 * len(longer), 4.6), layout="constrained", squeeze=False

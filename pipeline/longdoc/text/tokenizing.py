@@ -36,12 +36,13 @@ BATCH_CHARACTERS = 1 << 18
 """Characters, of one text or of several, that are encoded side by side in one call."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_UNREADABLE = "\ufffd"  # stands for what could not be read: by a decoder, a reader, or here for a lone surrogate
 _NO_LIMIT = 10**9  # transformers writes 1e30 where there is none
 
 
 class TokenSegment(NamedTuple):
     """Some consecutive tokens of a text: int32[n], int32[n, 2] code points of the whole text, and how many
-    characters lie under unknown tokens."""
+    characters lie under unknown tokens or are U+FFFD, which stands for what could not be read."""
 
     token_ids: NDArray[np.int32]
     offsets: NDArray[np.int32]
@@ -224,7 +225,7 @@ class DocumentTokenizer:
             for piece, encoding in zip(batch, encodings, strict=True):
                 ids = _ids(encoding)
                 unknown = 0
-                if self.unknown_id is not None and (ids == self.unknown_id).any():
+                if _UNREADABLE in piece.view or (self.unknown_id is not None and (ids == self.unknown_id).any()):
                     full = encoding if with_offsets else self._encode([piece.view])[0]
                     unknown = self._segment(piece.view, full).unknown_characters
                 yield piece.place, IdSegment(ids, unknown)
@@ -250,7 +251,7 @@ class DocumentTokenizer:
         try:
             text.encode()
         except UnicodeEncodeError:
-            text = _SURROGATE.sub("\ufffd", text)
+            text = _SURROGATE.sub(_UNREADABLE, text)
         return text
 
     def _encode(self, views: list[str], with_offsets: bool = True) -> list[Encoding]:
@@ -269,8 +270,11 @@ class DocumentTokenizer:
         ids = _ids(encoding)
         flat = np.fromiter(chain.from_iterable(encoding.offsets), dtype=np.int32, count=2 * len(ids))
         offsets = repair_offsets(flat.reshape(-1, 2), view)
-        unknown = 0 if self.unknown_id is None else covered_characters(offsets[ids == self.unknown_id])
-        return TokenSegment(ids, offsets + np.int32(start), unknown)
+        unread = offsets[ids == self.unknown_id] if self.unknown_id is not None else offsets[:0]
+        if _UNREADABLE in view:  # tokenizers may drop it in silence
+            places = np.array([found.start() for found in re.finditer(_UNREADABLE, view)], dtype=np.int32)
+            unread = np.concatenate([unread, np.stack([places, places + 1], axis=1)])
+        return TokenSegment(ids, offsets + np.int32(start), covered_characters(unread))
 
     def _probe(self, texts: Sequence[str]) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
         views = [self._view(text) for text in texts]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from pydantic import Field
@@ -32,7 +33,7 @@ class DecisionConfig(Config):
             documents: how many validation documents there are.
 
         Raises:
-            ConfigurationError: abstention is asked for in a regression, or without a validation document.
+            ConfigurationError: abstention is asked for in a regression, or with too few validation documents.
         """
         if self.coverage is None:
             return
@@ -45,4 +46,11 @@ class DecisionConfig(Config):
             raise ConfigurationError(
                 f"`training.decisions.coverage` is {self.coverage}, but there is no validation document to fit it on. "
                 "Pass `--validation`, or set it to null."
+            )
+        if math.ceil((documents + 1) * self.coverage) > documents:
+            needed = math.ceil(round(self.coverage / (1 - self.coverage), 9))
+            raise ConfigurationError(
+                f"`training.decisions.coverage` must be at most {documents / (documents + 1):.3f} with {documents} "
+                f"validation documents, but is {self.coverage} instead: the model would abstain always. Lower it, or "
+                f"bring at least {needed} validation documents."
             )

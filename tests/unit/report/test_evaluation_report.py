@@ -77,3 +77,12 @@ def test_what_cannot_stand_in_xml_is_replaced(odd):
 
 def test_a_regression_has_no_pictures():
     assert evaluation_plots(document_metrics([1.0, 2.0], [[1.0], [2.0]], ["size"], "regression")) == {}
+
+
+def test_the_table_says_how_many_answers_were_held_back(metrics):
+    held = metrics | {"abstention": {"coverage_promised": 0.9, "answered": 0.25, "accuracy_answered": None}}
+    lines = metrics_table(held).splitlines()
+    assert "    coverage_promised          0.900" in lines
+    assert "    answered                   0.250" in lines
+    assert "    accuracy_answered              -" in lines
+    assert not [line for line in metrics_table(metrics).splitlines() if "abstention" in line]

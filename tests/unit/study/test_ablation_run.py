@@ -49,7 +49,7 @@ def test_the_figure_names_every_kind_and_task(tmp_path: Path) -> None:
             "kind": kind,
             "seed": seed,
             "accuracy": 0.5 + seed / 10,
-            "longer": {} if task == "documents" else {way: {"256": 0.5, "512": 0.4} for way in ("as it is", "yarn")},
+            "longer": {way: {} if task == "documents" else {"256": 0.5, "512": 0.4} for way in ("as it is", "yarn")},
         }
         for task in ("roles", "documents")
         for kind in ("rotary", "none")

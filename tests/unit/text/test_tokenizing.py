@@ -291,3 +291,16 @@ def test_torch_is_not_needed() -> None:
     )
     command = [sys.executable, "-c", script]
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "False\n"
+
+
+@pytest.mark.parametrize("point", [0xD83D, 0xFFFD])
+def test_what_could_not_be_read_is_unknown_even_where_the_tokenizer_drops_it(minilm_folder: Path, point: int) -> None:
+    stranger = chr(point)
+    tokenizer = DocumentTokenizer.from_folder(minilm_folder)
+    text = f"a{stranger} b and {stranger}{stranger} more"
+    (segment,) = tokenizer.segments(text)
+    (ids,) = tokenizer.id_segments(text)
+    assert segment.unknown_characters == ids.unknown_characters == 3
+    plain = text.replace(stranger, "")
+    assert segment.token_ids.tolist() == next(tokenizer.segments(plain)).token_ids.tolist(), "BERT drops it in silence"
+    assert next(tokenizer.id_segments(plain)).unknown_characters == 0

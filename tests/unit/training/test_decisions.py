@@ -295,6 +295,7 @@ def test_every_way_of_predicting_decides_alike(tiny_pipeline: Pipeline) -> None:
         assert result.to_dict()["label"] is None
     row = pq.read_table(pa.BufferReader(to_parquet([predicted], "plan"))).to_pylist()[0]
     assert (row["status"], row["label"], row["score"]) == ("ok", None, None)
+    assert row["detail"] == "abstained: the labels that cannot be excluded are not exactly one"
     assert [item["chosen"] for item in row["labels"]] == [None, None, None]
     best = predicted.labels[0]
     assert pipeline(text) == [{"label": best.label, "score": best.score, "abstained": True}]
@@ -304,3 +305,19 @@ def test_decisions_that_do_not_fit_the_labels_are_refused(tiny_pipeline: Pipelin
     with pytest.raises(ValueError, match=r"`decisions\.thresholds` must have 3 entries, but has 2 instead\."):
         tiny_pipeline.decide_by(Decisions(thresholds=(0.1, 0.2)))
     assert tiny_pipeline.settings.decisions == Decisions()
+
+
+@pytest.mark.parametrize(("documents", "coverage", "possible"), [(9, 0.9, True), (8, 0.9, False), (1, 0.5, True)])
+def test_a_coverage_that_so_few_documents_cannot_show_is_refused(
+    documents: int, coverage: float, possible: bool
+) -> None:
+    settings = DecisionConfig(coverage=coverage)
+    if possible:
+        settings.check("single_label", documents)
+        return
+    with pytest.raises(ConfigurationError) as caught:
+        settings.check("single_label", documents)
+    assert str(caught.value) == (
+        "`training.decisions.coverage` must be at most 0.889 with 8 validation documents, but is 0.9 instead: the "
+        "model would abstain always. Lower it, or bring at least 9 validation documents."
+    )
