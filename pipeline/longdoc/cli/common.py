@@ -196,8 +196,9 @@ def show_progress(what: str, unit: str = "documents") -> Iterator[Callable[..., 
 
 @contextlib.contextmanager
 def show_training() -> Iterator[Callable[[TrainingProgress], None]]:
-    """A line for each epoch that beats the ones before, and a bar on a terminal or a plain line every 30 seconds."""
-    last = [time.monotonic()]
+    """A line for an epoch that beats the ones before, at most one in two seconds, and a bar on a terminal or a plain
+    line every 30 seconds."""
+    last, told = [time.monotonic()], [-math.inf]
     names = {"rows": "encode", "train": "train", "validate": "validate"}
     interactive = sys.stderr.isatty()
     with show_progress("train", "steps") as bar:
@@ -205,7 +206,8 @@ def show_training() -> Iterator[Callable[[TrainingProgress], None]]:
         def tell(state: TrainingProgress) -> None:
             name = names[state.phase]
             where = f"epoch {state.epoch} of {state.epochs}" if state.epoch else "the frozen encoder's rows, once"
-            if state.improved and state.metric is not None:
+            if state.improved and state.metric is not None and time.monotonic() - told[0] >= 2:
+                told[0] = time.monotonic()
                 found = "undefined" if math.isnan(state.metric) else f"{state.metric:.4f}, the best so far"
                 typer.echo(f"{where}: validation {found}", err=True)
             if interactive:
