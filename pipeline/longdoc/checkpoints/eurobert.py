@@ -8,6 +8,7 @@ from typing import Any
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.heads import ClassifierFormat, plain_tagger
 from longdoc.checkpoints.keymap import KeyMap
+from longdoc.checkpoints.llama_layout import llama_keys
 from longdoc.checkpoints.reading import ACTIVATION_TO_HF, activation_of, choice, encoder_config, head_width_of, whole
 from longdoc.checkpoints.rope import rope_from_hf, rope_to_hf
 from longdoc.errors import CheckpointError
@@ -15,8 +16,6 @@ from longdoc.nn import EncoderConfig
 from longdoc.nn.pooling import PoolingKind
 
 __all__ = ["EUROBERT"]
-
-_LAYER = "model.layers.{}"
 
 
 def _config_from_hf(config: Mapping[str, Any]) -> EncoderConfig:
@@ -96,21 +95,7 @@ EUROBERT = Family(
     base_class="EuroBertModel",
     config_from_hf=_config_from_hf,
     config_to_hf=_config_to_hf,
-    keys=KeyMap(
-        [
-            ("model.embed_tokens", "word"),
-            (f"{_LAYER}.input_layernorm", "layers.{}.attention_norm"),
-            (f"{_LAYER}.self_attn.q_proj", "layers.{}.attention.query"),
-            (f"{_LAYER}.self_attn.k_proj", "layers.{}.attention.key"),
-            (f"{_LAYER}.self_attn.v_proj", "layers.{}.attention.value"),
-            (f"{_LAYER}.self_attn.o_proj", "layers.{}.attention.output"),
-            (f"{_LAYER}.post_attention_layernorm", "layers.{}.feed_forward_norm"),
-            (f"{_LAYER}.mlp.gate_proj", "layers.{}.feed_forward.gate"),
-            (f"{_LAYER}.mlp.up_proj", "layers.{}.feed_forward.inner"),
-            (f"{_LAYER}.mlp.down_proj", "layers.{}.feed_forward.output"),
-            ("model.norm", "final_norm"),
-        ]
-    ),
+    keys=llama_keys("model"),
     classifier=ClassifierFormat(
         architecture="EuroBertForSequenceClassification",
         keys=KeyMap([("dense", "head.dense"), ("classifier", "head.output")]),

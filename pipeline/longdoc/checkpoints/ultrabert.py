@@ -8,6 +8,7 @@ from typing import Any
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.heads import ClassifierFormat, head_dropout, plain_tagger
 from longdoc.checkpoints.keymap import KeyMap
+from longdoc.checkpoints.llama_layout import llama_keys
 from longdoc.checkpoints.reading import (
     ACTIVATION_TO_HF,
     DEEPEST,
@@ -24,7 +25,6 @@ from longdoc.nn.pooling import PoolingKind
 
 __all__ = ["ULTRABERT"]
 
-_LAYER = "ultrabert.layers.{}"
 _THETA = {FULL: 2560000.0, SLIDING: 10000.0}
 _POOLINGS: dict[str, PoolingKind] = {"cls": "cls", "mean": "mean_with_specials"}
 
@@ -113,21 +113,7 @@ ULTRABERT = Family(
     base_class="UltrabertModel",
     config_from_hf=_config_from_hf,
     config_to_hf=_config_to_hf,
-    keys=KeyMap(
-        [
-            ("ultrabert.embed_tokens", "word"),
-            (f"{_LAYER}.input_layernorm", "layers.{}.attention_norm"),
-            (f"{_LAYER}.self_attn.q_proj", "layers.{}.attention.query"),
-            (f"{_LAYER}.self_attn.k_proj", "layers.{}.attention.key"),
-            (f"{_LAYER}.self_attn.v_proj", "layers.{}.attention.value"),
-            (f"{_LAYER}.self_attn.o_proj", "layers.{}.attention.output"),
-            (f"{_LAYER}.post_attention_layernorm", "layers.{}.feed_forward_norm"),
-            (f"{_LAYER}.mlp.gate_proj", "layers.{}.feed_forward.gate"),
-            (f"{_LAYER}.mlp.up_proj", "layers.{}.feed_forward.inner"),
-            (f"{_LAYER}.mlp.down_proj", "layers.{}.feed_forward.output"),
-            ("ultrabert.norm", "final_norm"),
-        ]
-    ),
+    keys=llama_keys("ultrabert"),
     classifier=ClassifierFormat(
         architecture="UltrabertForSequenceClassification",
         keys=KeyMap([("classifier", "head.output")]),
