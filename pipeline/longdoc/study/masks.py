@@ -10,7 +10,7 @@ from torch import Tensor
 from longdoc.errors import UsageError
 from longdoc.nn.mask import AttentionMask
 
-__all__ = ["mask_of", "mask_text"]
+__all__ = ["mask_of", "mask_text", "rules_in_words"]
 
 
 def mask_of(
@@ -60,6 +60,13 @@ def mask_of(
     allowed = mask.allowed
     assert allowed is not None
     return allowed.expand(1, 1, length, length)[0, 0], rules
+
+
+def rules_in_words(rules: Sequence[str]) -> str:
+    """The rules as one expression: `(window 2 | global 0) & causal`."""
+    if len(rules) == 1:
+        return rules[0]
+    return " & ".join(f"({rule})" if "|" in rule else rule for rule in rules) or "no rule"
 
 
 def mask_text(allowed: Tensor) -> str:

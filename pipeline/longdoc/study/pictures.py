@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from longdoc.errors import UsageError
 from longdoc.files import cannot_write, check_file_output
+from longdoc.study.masks import rules_in_words
 from longdoc.study.positions import PositionStudy
 
 if TYPE_CHECKING:
@@ -57,9 +59,8 @@ def draw_mask(allowed: Tensor, rules: Sequence[str], path: Path) -> None:
     axis.set_xlabel("key")
     axis.set_ylabel("query")
     count = int(allowed.sum())
-    axis.set_title(
-        f"{' & '.join(rules) or 'no rule'}: {count} of {allowed.numel()} pairs (bright = may attend)", fontsize=9
-    )
+    axis.set_title(f"{count} of {allowed.numel()} pairs (bright = may attend)", fontsize=9)
+    figure.suptitle(fill(rules_in_words(rules), 60), fontsize=10)
     save_figure(plt, figure, path)
 
 

@@ -8,7 +8,7 @@ from longdoc.config import position_config
 from longdoc.errors import ConfigurationError, UsageError
 from longdoc.nn.position import PositionKind, SinusoidalPosition
 from longdoc.nn.position.alibi import alibi_slopes
-from longdoc.study.masks import mask_of, mask_text
+from longdoc.study.masks import mask_of, mask_text, rules_in_words
 from longdoc.study.positions import PositionStudy, health, study_positions
 
 KINDS = [get_args(kind.model_fields["kind"].annotation)[0] for kind in get_args(PositionKind)]
@@ -114,6 +114,23 @@ def test_pictures_are_written(suffix: str, tmp_path: Path) -> None:
         draw_mask(allowed, rules, tmp_path / "c.gif")
 
 
+def test_a_long_list_of_rules_stays_inside_the_picture(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="pictures need the extra `plots`")
+    from longdoc.study import pictures
+
+    allowed, rules = mask_of(40, 4, True, 5, (7, 8, 9, 10), (0, 3, 11, 17, 23, 29, 31, 33, 37))
+    figures = []
+    monkeypatch.setattr(pictures, "save_figure", lambda plt, figure, path: figures.append(figure))
+    pictures.draw_mask(allowed, rules, tmp_path / "m.png")
+    (figure,) = figures
+    figure.canvas.draw()
+    for text in (figure._suptitle, figure.axes[0].title):
+        box = text.get_window_extent()
+        assert box.x0 >= 0
+        assert box.x1 <= figure.bbox.width
+    pictures.pyplot(tmp_path / "m.png").close(figure)
+
+
 def test_masks_follow_the_rules_they_name() -> None:
     allowed, rules = mask_of(6, window=1, causal=True, padding=1)
     assert rules == ["window 1", "causal", "padding 1"]
@@ -122,6 +139,9 @@ def test_masks_follow_the_rules_they_name() -> None:
     assert int(packed.sum()) == 13
     wide, rules = mask_of(6, window=1, global_tokens=(0,))
     assert rules == ["window 1 | global 0"]
+    assert rules_in_words(rules) == "window 1 | global 0"
+    assert rules_in_words([*rules, "causal"]) == "(window 1 | global 0) & causal"
+    assert rules_in_words([]) == "no rule"
     assert wide[0].all()
     assert wide[:, 0].all()
     assert int(wide.sum()) == 16 + 8

@@ -34,7 +34,7 @@ def masks(
     Example: longdoc inspect masks --length 12 --window 2 --global 0 --padding 3
     """
     with faults_as_exit_status():
-        from longdoc.study.masks import mask_of, mask_text
+        from longdoc.study.masks import mask_of, mask_text, rules_in_words
         from longdoc.study.pictures import draw_mask
 
         heed_nothing(config, overrides, "inspect masks")
@@ -48,6 +48,5 @@ def masks(
         if length <= 64:
             typer.echo(mask_text(allowed))
         closing_line(
-            f"{' & '.join(rules) or 'no rule'}: {int(allowed.sum())} of {length * length} pairs may attend"
-            f"{drawn(output)}"
+            f"{rules_in_words(rules)}: {int(allowed.sum())} of {length * length} pairs may attend{drawn(output)}"
         )
