@@ -13,9 +13,11 @@ from pathlib import Path
 
 import torch
 
-from longdoc.study.ablation import KINDS, ablation_table, chance
+from longdoc.study.ablation import KINDS
 from longdoc.study.ablation_picture import draw_ablation
 from longdoc.study.ablation_run import QUICK, run_ablation
+from longdoc.study.ablation_table import ablation_table
+from longdoc.study.order_tasks import chance
 
 
 def main() -> None:

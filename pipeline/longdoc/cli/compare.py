@@ -124,9 +124,11 @@ def _compare_positions(
     with faults_as_exit_status(lambda: "Results so far are kept: the same command goes on."):
         from longdoc.errors import UsageError, counted
         from longdoc.files import check_folder_output
-        from longdoc.study.ablation import KINDS, ablation_table, chance
+        from longdoc.study.ablation import KINDS
         from longdoc.study.ablation_picture import draw_ablation
         from longdoc.study.ablation_run import QUICK, run_ablation
+        from longdoc.study.ablation_table import ablation_table
+        from longdoc.study.order_tasks import chance
 
         load(config, overrides, "compare --positions", ())
         if len(data) > 1 or any(not Path(folder).is_dir() for folder in data):

@@ -1,8 +1,6 @@
 """Position encodings side by side: the same small encoder from scratch, on tasks where order may or must matter.
 
-Two synthetic tasks have the same bag of tokens for every label, so an encoder without position can only guess. What
-decides is said several times in a row, which lets small encoders learn it in minutes. Trained at one length, each
-encoder is then tested at longer ones, as it is and with each way of extending it.
+Trained at one length, each encoder is then tested at longer ones, as it is and with each way of extending it.
 
 Shape letters: N rows, L length, C classes.
 """
@@ -10,71 +8,27 @@ Shape letters: N rows, L length, C classes.
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from longdoc.checkpoints import resolve_checkpoint
 from longdoc.checkpoints.surgery import lengthen_positions
 from longdoc.nn import Encoder, EncoderConfig
 from longdoc.nn.position import LearnedConfig, PositionConfig, RotaryConfig
 from longdoc.nn.position.scaling import DynamicScaling, LinearScaling, YarnScaling
-from longdoc.readers import load_labelled
 from longdoc.schema import Config
-from longdoc.text.tokenizing import DocumentTokenizer
-from longdoc.types import Document
+from longdoc.study.order_tasks import SYNTHETIC, VOCABULARY, Rows, document_rows
 
-__all__ = [
-    "KINDS",
-    "SYNTHETIC",
-    "AblationConfig",
-    "Rows",
-    "ablate",
-    "ablation_table",
-    "chance",
-    "distances",
-    "extensions",
-    "interval",
-    "roles",
-    "run_kind",
-]
+__all__ = ["KINDS", "AblationConfig", "ablate", "extensions", "run_kind"]
 
 KINDS = ("none", "learned", "sinusoidal", "weighted", "rotary", "alibi", "shaw", "buckets")
 """The kinds that are compared, by their word in a configuration."""
-
-_FILLERS = 40
-_EVENTS, _ROOM = 6, 16
-_FIRST, _SECOND, _VERB, _MARKS = 0, 1, 2, 3
-_START = _MARKS + _EVENTS
-VOCABULARY = _START + 1 + _FILLERS
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows of tokens with one label each. `valid` is None where every row is full."""
-
-    token_ids: Tensor
-    labels: Tensor
-    valid: Tensor | None = None
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def batches(self, size: int, order: Tensor | None = None) -> Iterator[Rows]:
-        order = torch.arange(len(self)) if order is None else order
-        for members in torch.split(order, size):
-            yield Rows(
-                self.token_ids[members], self.labels[members], None if self.valid is None else self.valid[members]
-            )
 
 
 @dataclass(frozen=True)
@@ -95,56 +49,6 @@ class AblationConfig:
     def rows_at(self, length: int) -> int:
         """Rows of a synthetic test at a length."""
         return self.test_rows if length <= self.trained_length else min(self.test_rows, self.longer_tokens // length)
-
-
-Task = Callable[[np.random.Generator, int, int], Rows]
-
-
-def roles(generator: np.random.Generator, rows: int, length: int) -> Rows:
-    """Who did it to whom: two names around a verb, in either order, several times anywhere among fillers.
-
-    Label 0: the first name acts (stands before the verb) each time; label 1: it is acted on each time.
-    """
-    tokens = _fillers(generator, rows, length)
-    labels = generator.integers(0, 2, rows)
-    for row, label in enumerate(labels):
-        names = (_FIRST, _SECOND) if label == 0 else (_SECOND, _FIRST)
-        for start, end in _places(generator, length):
-            first, second = np.sort(generator.choice(min(6, end - start - 1), 2, replace=False)) + 1
-            at = generator.integers(start, end - second)
-            tokens[row, [at, at + first, at + second]] = names[0], _VERB, names[1]
-    return Rows(torch.from_numpy(tokens), torch.from_numpy(labels))
-
-
-def distances(generator: np.random.Generator, rows: int, length: int) -> Rows:
-    """How far apart two equal marks stand: 1, 2, 3 to 4, 5 to 8 or 9 to 15 tokens; pairs of several marks anywhere."""
-    tokens = _fillers(generator, rows, length)
-    labels = generator.integers(0, 5, rows)
-    for row, label in enumerate(labels):
-        low, high = 2**label // 2 + 1, min(2**label, 15)
-        for number, (start, end) in enumerate(_places(generator, length)):
-            apart = generator.integers(low, high + 1)
-            at = generator.integers(start, end - apart)
-            tokens[row, [at, at + apart]] = _MARKS + number
-    return Rows(torch.from_numpy(tokens), torch.from_numpy(labels))
-
-
-def _places(generator: np.random.Generator, length: int) -> list[tuple[int, int]]:
-    """Ranges of a row, apart, of which each holds one event. As many in a row of any length, so that a longer one is
-    no easier."""
-    count = max(1, min(_EVENTS, (length - 1) // _ROOM))
-    slots = np.sort(generator.choice((length - 1) // _ROOM, count, replace=False))
-    return [(1 + int(slot) * _ROOM, 1 + int(slot) * _ROOM + _ROOM) for slot in slots]
-
-
-SYNTHETIC: dict[str, tuple[Task, int]] = {"roles": (roles, 2), "distances": (distances, 5)}
-"""Name -> the task and its number of labels."""
-
-
-def _fillers(generator: np.random.Generator, rows: int, length: int) -> NDArray[np.int64]:
-    tokens = generator.integers(_START + 1, VOCABULARY, (rows, length))
-    tokens[:, 0] = _START
-    return tokens
 
 
 class _Classifier(nn.Module):
@@ -272,14 +176,6 @@ def _accuracy(model: _Classifier, rows: Rows) -> float:
     return hits / len(rows)
 
 
-def interval(values: Sequence[float]) -> tuple[float, float]:
-    """Mean over seeds and half the width of its 95 % interval (Student's t); 0 for a single seed."""
-    if len(values) < 2:
-        return values[0], 0.0
-    t = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36, 9: 2.31, 10: 2.26}.get(len(values), 2.0)
-    return statistics.fmean(values), t * statistics.stdev(values) / math.sqrt(len(values))
-
-
 def ablate(
     kinds: Sequence[str],
     seeds: Sequence[int],
@@ -323,7 +219,7 @@ def _run(
     position = _Position.model_validate({"position": {"kind": kind}}).position
     if task not in SYNTHETIC:
         assert data is not None
-        real = _documents(data, settings.trained_length)
+        real = document_rows(data, settings.trained_length)
         return run_kind(
             position, real.step(seed, settings.batch), real.test, real.classes, real.vocabulary, seed, settings
         )
@@ -341,87 +237,3 @@ def _run(
 
 class _Position(Config):
     position: PositionConfig
-
-
-@dataclass(frozen=True)
-class _Documents:
-    train: Rows
-    held_out: Rows
-    classes: int
-    vocabulary: int
-
-    def step(self, seed: int, batch: int) -> Callable[[int], Rows]:
-        def rows(step: int) -> Rows:
-            members = torch.from_numpy(np.random.default_rng([seed, step]).integers(0, len(self.train), batch))
-            return next(self.train.batches(batch, members))
-
-        return rows
-
-    def test(self, length: int) -> Rows:
-        return self.held_out
-
-
-@lru_cache(maxsize=2)
-def _documents(folder: Path, length: int) -> _Documents:
-    """The corpus as rows: the first `length` tokens of each text. Word pieces that occur once or never share a row."""
-    tokenizer = DocumentTokenizer.from_folder(resolve_checkpoint("default"))
-    parts = [load_labelled([folder / f"{name}.jsonl"]) for name in ("train", "test")]
-    labels = sorted({document.label or "" for document in parts[0]})
-    ids = [[next(tokenizer.segments(document.text)).token_ids[:length] for document in part] for part in parts]
-    counts = np.bincount(np.concatenate(ids[0]), minlength=tokenizer.vocab_size)
-    number = np.zeros(tokenizer.vocab_size, dtype=np.int64)
-    number[counts > 1] = np.arange(1, (counts > 1).sum() + 1)
-
-    def rows(documents: Sequence[Document], encoded: Sequence[NDArray[np.int32]]) -> Rows:
-        kept = [n for n, document in enumerate(documents) if document.label in labels]
-        token_ids = torch.zeros(len(kept), length, dtype=torch.int64)
-        valid = torch.zeros(len(kept), length, dtype=torch.bool)
-        for row, n in enumerate(kept):
-            token_ids[row, : len(encoded[n])] = torch.from_numpy(number[encoded[n]])
-            valid[row, : len(encoded[n])] = True
-        return Rows(token_ids, torch.tensor([labels.index(documents[n].label or "") for n in kept]), valid)
-
-    train, test = (rows(documents, encoded) for documents, encoded in zip(parts, ids, strict=True))
-    return _Documents(train, test, len(labels), int(number.max()) + 1)
-
-
-def chance(data: Path | None = None) -> dict[str, float]:
-    """Accuracy of guessing, by task: any label, and for real documents the label that most of the test has."""
-    guesses = {task: 1 / classes for task, (_, classes) in SYNTHETIC.items()}
-    if data is not None:
-        labels = [document.label for document in load_labelled([data / "test.jsonl"])]
-        guesses["documents"] = max(map(labels.count, labels)) / len(labels)
-    return guesses
-
-
-def ablation_table(results: Sequence[Mapping[str, Any]]) -> str:
-    """Markdown: accuracy at the trained length, then at longer ones by way of extending; means and 95 % intervals."""
-    kinds = list(dict.fromkeys(result["kind"] for result in results))
-    tasks = list(dict.fromkeys(result["task"] for result in results))
-
-    def cell(values: Sequence[float]) -> str:
-        if not values:
-            return "-"
-        mean, half = interval(values)
-        return f"{mean:.3f} +- {half:.3f}"
-
-    lines = ["| position | " + " | ".join(tasks) + " |", "| --- |" + " --- |" * len(tasks)]
-    for kind in kinds:
-        scores = [[r["accuracy"] for r in results if (r["kind"], r["task"]) == (kind, task)] for task in tasks]
-        lines.append(f"| {kind} | " + " | ".join(cell(values) for values in scores) + " |")
-    for task in tasks:
-        mine = [r for r in results if r["task"] == task and r["longer"]]
-        lengths = sorted({int(n) for r in mine for scores in r["longer"].values() for n in scores})
-        if not lengths:
-            continue
-        lines += ["", f"{task}, tested at longer lengths:", ""]
-        lines += [
-            "| position | extended by | " + " | ".join(map(str, lengths)) + " |",
-            "| --- | --- |" + " --- |" * len(lengths),
-        ]
-        for kind in kinds:
-            ways = dict.fromkeys(way for r in mine if r["kind"] == kind for way in r["longer"])
-            for way in ways:
-                scores = [[r["longer"][way][str(n)] for r in mine if r["kind"] == kind] for n in lengths]
-                lines.append(f"| {kind} | {way} | " + " | ".join(cell(values) for values in scores) + " |")
-    return "\n".join(lines) + "\n"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from longdoc.study.ablation import interval
+from longdoc.study.ablation_table import interval
 from longdoc.study.pictures import pyplot, save_figure
 
 __all__ = ["draw_ablation"]

@@ -10,7 +10,9 @@ from typing import Any
 
 from longdoc.errors import UsageError
 from longdoc.files import make_folder, write_text
-from longdoc.study.ablation import SYNTHETIC, AblationConfig, ablate, ablation_table
+from longdoc.study.ablation import AblationConfig, ablate
+from longdoc.study.ablation_table import ablation_table
+from longdoc.study.order_tasks import SYNTHETIC
 
 __all__ = ["LENGTHS", "QUICK", "read_results", "run_ablation"]
 

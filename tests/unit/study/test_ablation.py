@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 
 from longdoc.config import position_config
-from longdoc.study.ablation import AblationConfig, ablate, ablation_table, distances, extensions, interval, roles
+from longdoc.study.ablation import AblationConfig, ablate, extensions
+from longdoc.study.ablation_table import ablation_table, interval
+from longdoc.study.order_tasks import distances, roles
 
 SPECIAL = 9
 """Tokens below it decide: two names, a verb, six marks; then come the start and the fillers."""

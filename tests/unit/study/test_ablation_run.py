@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from longdoc.errors import UsageError
-from longdoc.study.ablation import AblationConfig, chance
+from longdoc.study.ablation import AblationConfig
 from longdoc.study.ablation_picture import draw_ablation
 from longdoc.study.ablation_run import read_results, run_ablation
+from longdoc.study.order_tasks import chance
 
 SMALL = AblationConfig(
     width=16, layers=1, heads=2, trained_length=48, steps=2, batch=4, test_rows=6, longer_tokens=2048
