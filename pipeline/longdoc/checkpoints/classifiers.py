@@ -11,7 +11,7 @@ from typing import Any
 
 from longdoc.checkpoints import Checkpoint, adopt_head, open_checkpoint, resolve_checkpoint
 from longdoc.checkpoints.heads import ClassifierFormat
-from longdoc.checkpoints.opening import OWN_MARK, family_of
+from longdoc.checkpoints.opening import OWN_MARK, family_of, read_config
 from longdoc.checkpoints.reading import choice, whole
 from longdoc.checkpoints.resolve import pinned_name
 from longdoc.checkpoints.settings import ModelSettings
@@ -120,7 +120,7 @@ def holds_classifier(folder: Path) -> bool:
     """Whether a folder is a sequence classification model that transformers saved, as far as its `config.json` says."""
     if not (folder / "config.json").is_file():
         return False
-    config = read_json(folder / "config.json")
+    config = read_config(folder)
     family = family_of(config)
     architectures = choice(config, "architectures", [])
     return (

@@ -32,6 +32,8 @@ class Family:
         ignored: beginnings of names that belong to no encoder: other heads, tables that are computed.
         carried: beginnings of names that the encoder does not use but that are kept and saved again.
         claims: whether a `config.json` that names another `model_type` is of this family nevertheless.
+        translate: a `config.json` of the authors' own code -> the same in the words that transformers chose later; None
+            for any other.
     """
 
     model_type: str
@@ -47,6 +49,7 @@ class Family:
     ignored: tuple[str, ...] = ()
     carried: tuple[str, ...] = ()
     claims: Callable[[Mapping[str, Any]], bool] | None = None
+    translate: Callable[[Mapping[str, Any]], dict[str, Any] | None] | None = None
 
     def describe(self, config: EncoderConfig) -> dict[str, Any]:
         """`config.json` for an encoder of this family.

@@ -1,7 +1,8 @@
 """Jina embeddings 3 (Sturua et al. 2024, arXiv 2409.10173): XLM-RoBERTa with rotary positions.
 
-Files keep the names of the authors' code, in which queries, keys and values are one tensor. The adapters for tasks
-(LoRA) that come beside the base are not part of it.
+Files keep the names of the authors' code, in which queries, keys and values are one tensor. Checkpoints that were
+published with that code (`model_type: xlm-roberta`, rotary) are read too, without running it. The adapters for tasks
+(LoRA) that come beside the base are not part of it: without a task the authors' code gives the base as well.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from longdoc.checkpoints.bert_layout import fields_from_hf, fields_to_hf, full_n
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.heads import dense_head, plain_tagger
 from longdoc.checkpoints.keymap import QUERY_KEY_VALUE, Fusion, KeyMap
-from longdoc.checkpoints.reading import encoder_config
+from longdoc.checkpoints.reading import choice, encoder_config
 from longdoc.checkpoints.rope import rope_from_hf, rope_to_hf
 from longdoc.nn import EncoderConfig
 
@@ -43,6 +44,32 @@ def _config_from_hf(config: Mapping[str, Any]) -> EncoderConfig:
     )
 
 
+def _from_authors(config: Mapping[str, Any]) -> dict[str, Any] | None:
+    if config.get("model_type") != "xlm-roberta" or config.get("position_embedding_type") != "rotary":
+        return None
+    named = config.get("architectures")
+    return {
+        **{name: value for name, value in config.items() if name not in ("rotary_emb_base", "position_embedding_type")},
+        "model_type": "jina_embeddings_v3",
+        "architectures": [
+            str(name).replace("XLMRoberta", "JinaEmbeddingsV3") for name in (named if isinstance(named, list) else [])
+        ],
+        "rope_parameters": {"rope_type": "default", "rope_theta": choice(config, "rotary_emb_base", 10000.0)},
+    }
+
+
+_ADAPTED = ".parametrizations.weight"
+_full_names = full_names("roberta", "embeddings.", "emb_ln.", "encoder.", "pooler.")
+
+
+def _fix_name(name: str) -> str:
+    """A tensor that tasks adapt is called `original`, its adapters are numbered; old files have no such names."""
+    module, adapted, part = name.partition(_ADAPTED)
+    if not adapted:
+        return _full_names(name)
+    return _full_names(f"{module}.weight") if part == ".original" else f"adapters.{name}"
+
+
 JINA_V3 = Family(
     model_type="jina_embeddings_v3",
     base_class="JinaEmbeddingsV3Model",
@@ -67,7 +94,8 @@ JINA_V3 = Family(
     fusions=(Fusion(f"{_LAYER}.mixer.Wqkv", QUERY_KEY_VALUE),),
     classifier=dense_head("JinaEmbeddingsV3ForSequenceClassification", "tanh", *_DROPOUTS),
     tagger=plain_tagger("JinaEmbeddingsV3ForTokenClassification", *_DROPOUTS),
-    fix_name=full_names("roberta", "embeddings.", "emb_ln.", "encoder.", "pooler."),
-    ignored=("roberta.embeddings.position_ids", "lm_head.", "qa_outputs.", "classifier."),
+    fix_name=_fix_name,
+    ignored=("adapters.", "roberta.embeddings.position_ids", "lm_head.", "qa_outputs.", "classifier."),
     carried=("roberta.pooler.",),
+    translate=_from_authors,
 )

@@ -34,7 +34,17 @@ from longdoc.checkpoints.weights import read_json, read_tensors
 from longdoc.errors import CheckpointError, UsageError
 from longdoc.nn import Encoder, EncoderConfig
 
-__all__ = ["FAMILIES", "OWN", "OWN_ENCODER", "OWN_MARK", "OWN_READOUT", "Checkpoint", "family_of", "open_checkpoint"]
+__all__ = [
+    "FAMILIES",
+    "OWN",
+    "OWN_ENCODER",
+    "OWN_MARK",
+    "OWN_READOUT",
+    "Checkpoint",
+    "family_of",
+    "open_checkpoint",
+    "read_config",
+]
 
 # A new family is one file and one name in this line.
 _FAMILIES = (
@@ -90,6 +100,19 @@ def family_of(config: Mapping[str, Any]) -> Family | None:
     return claimed or FAMILIES.get(str(config.get("model_type")))
 
 
+def read_config(folder: Path) -> dict[str, Any]:
+    """A folder's `config.json`, in the words that transformers has for its family.
+
+    Raises:
+        CheckpointError: it is missing or no object, or says of its family what cannot be followed.
+    """
+    config = read_json(folder / "config.json")
+    for family in _FAMILIES:
+        if family.translate is not None and (said := family.translate(config)) is not None:
+            return said
+    return config
+
+
 def open_checkpoint(folder: Path, head: Callable[[Family], KeyMap] | None = None) -> Checkpoint:
     """Read a checkpoint folder strictly.
 
@@ -101,7 +124,7 @@ def open_checkpoint(folder: Path, head: Callable[[Family], KeyMap] | None = None
         CheckpointError: the family is unknown, the configuration impossible, or the weights are not those that it
             describes; the message names every tensor at fault.
     """
-    config = read_json(folder / "config.json")
+    config = read_config(folder)
     if config.get("auto_map"):
         logger.warning(
             "`auto_map` in %s names code of the checkpoint's own (%s). It is ignored: no code of a checkpoint is run.",
