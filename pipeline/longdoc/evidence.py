@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from longdoc.checkpoints.native import ModelSettings
 from longdoc.model import LongDocModel
-from longdoc.nn.readout import Readout
+from longdoc.nn.readout import DocumentReadout
 from longdoc.passages import passages_read, split_passages
 from longdoc.precision import Placement
 from longdoc.text.batching import BatchingConfig, plan_batches
@@ -56,7 +56,7 @@ class ChunkEvidence:
         return self.score - self.base - float(self.parts.sum())
 
 
-def chunk_evidence(readout: Readout, rows: torch.Tensor, weights: torch.Tensor, label: int) -> ChunkEvidence:
+def chunk_evidence(readout: DocumentReadout, rows: torch.Tensor, weights: torch.Tensor, label: int) -> ChunkEvidence:
     """What each chunk of one document gives to the score of a label.
 
     Args:
@@ -94,25 +94,28 @@ def explain_document(
         Passages in text order, label by label: the best label (single label), the chosen ones or the best one
         (multi label), or the value (regression). The weights of one label add up to its logit within round-off.
     """
+    readout = model.readout
+    if not isinstance(readout, DocumentReadout):
+        return ()  # the answer says itself where it stands in the text
     tokenized = tokenizer.tokenize(document)
     chunks = chunker.chunks(tokenized, document)
     names = _labels_to_explain(prediction, settings)
     columns = [settings.labels.index(name) for name in names]
 
-    rows = torch.zeros(len(chunks), model.readout.row_width)
+    rows = torch.zeros(len(chunks), readout.row_width)
     for members, batch, hidden in _encoded(model, chunks, tokenizer.pad_id, settings, batching, placement):
         with torch.inference_mode():
-            made = model.readout.rows(hidden, batch)[: len(members)].float().cpu()
+            made = readout.rows(hidden, batch)[: len(members)].float().cpu()
         rows[members] = made
     weights = torch.tensor([float(c.core.end - c.core.start) for c in chunks])
     device = placement.device
-    found = [chunk_evidence(model.readout, rows.to(device), weights.to(device), column) for column in columns]
+    found = [chunk_evidence(readout, rows.to(device), weights.to(device), column) for column in columns]
 
     by_token = np.zeros((len(tokenized), len(columns)))
     divisible = True
     for members, batch, hidden in _encoded(model, chunks, tokenizer.pad_id, settings, batching, placement):
         for place, (column, evidence) in enumerate(zip(columns, found, strict=True)):
-            parts = _token_parts(model.readout, hidden, batch, evidence.slopes[members], column)
+            parts = _token_parts(readout, hidden, batch, evidence.slopes[members], column)
             if parts is None:
                 divisible = False
                 break
@@ -143,7 +146,7 @@ def explain_document(
 
 
 def _token_parts(
-    readout: Readout, hidden: torch.Tensor, batch: ChunkBatch, slopes: torch.Tensor, label: int
+    readout: DocumentReadout, hidden: torch.Tensor, batch: ChunkBatch, slopes: torch.Tensor, label: int
 ) -> NDArray[np.float64] | None:
     """What each token of a batch gives to a label, float64 (N, L); rows past the slopes are filler."""
     padded = torch.zeros(len(hidden), slopes.shape[1], dtype=slopes.dtype, device=hidden.device)

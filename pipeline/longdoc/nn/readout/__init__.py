@@ -7,13 +7,14 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from longdoc.nn.readout.base import Readout
+from longdoc.nn.readout.base import DocumentReadout, Readout
 from longdoc.nn.readout.label_attention import LabelAttentionReadout, LabelAttentionReadoutConfig
 from longdoc.nn.readout.logits import LogitsReadout, LogitsReadoutConfig
 from longdoc.nn.readout.vectors import VectorsReadout, VectorsReadoutConfig
 from longdoc.schema import kind_by_word
 
 __all__ = [
+    "DocumentReadout",
     "LabelAttentionReadout",
     "LabelAttentionReadoutConfig",
     "LogitsReadout",

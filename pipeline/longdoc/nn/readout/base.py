@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from longdoc.nn.heads import LinearHead
 from longdoc.types import ChunkBatch
 
-__all__ = ["Readout", "ordinals_of"]
+__all__ = ["DocumentReadout", "Readout", "ordinals_of"]
 
 
 class Readout(nn.Module, ABC):
@@ -30,8 +30,6 @@ class Readout(nn.Module, ABC):
     row_width: int
     classes: int
     head: LinearHead | None
-    exact_evidence = True
-    """Whether a score is its base and what each chunk adds, to the last bit but round-off."""
     learns_rows = False
     """Whether `rows` uses parameters of the readout, so that rows must be computed anew after each step."""
 
@@ -41,7 +39,7 @@ class Readout(nn.Module, ABC):
 
     @abstractmethod
     def documents(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int) -> Tensor:
-        """Rows of whole documents (N, F) -> scores (B, C), float32 or finer.
+        """Rows of whole documents (N, F) -> scores, float32 or finer: (B, C), or whatever the task takes.
 
         Args:
             rows: (N, F), all rows of each document, in any order.
@@ -49,6 +47,13 @@ class Readout(nn.Module, ABC):
             weights: (N,), core tokens of each chunk.
             documents: B.
         """
+
+
+class DocumentReadout(Readout):
+    """A readout that gives each document a row of scores (B, C), and says what each chunk added to them."""
+
+    exact_evidence = True
+    """Whether a score is its base and what each chunk adds, to the last bit but round-off."""
 
     @abstractmethod
     def base(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int) -> Tensor:

@@ -22,14 +22,14 @@ from torch import Tensor, nn
 from longdoc.nn.dropout import Dropout
 from longdoc.nn.exact import exact, exact_linear
 from longdoc.nn.mergers.base import chunk_shares, segment_softmax, segment_sum
-from longdoc.nn.readout.base import Readout
+from longdoc.nn.readout.base import DocumentReadout
 from longdoc.schema import Config
 from longdoc.types import ChunkBatch
 
 __all__ = ["LabelAttentionReadout", "LabelAttentionReadoutConfig"]
 
 
-class LabelAttentionReadout(Readout):
+class LabelAttentionReadout(DocumentReadout):
     """One attention a label over the core tokens of the whole document. Every token counts once, in one chunk.
 
     Training starts from the mean of all core tokens: U begins at 0. A row holds 2 C numbers.

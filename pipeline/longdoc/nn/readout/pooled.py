@@ -9,13 +9,13 @@ from longdoc.nn.exact import exact
 from longdoc.nn.heads import LinearHead
 from longdoc.nn.mergers import Merger
 from longdoc.nn.pooling import POOLINGS, PoolingKind
-from longdoc.nn.readout.base import Readout, ordinals_of
+from longdoc.nn.readout.base import DocumentReadout, ordinals_of
 from longdoc.types import ChunkBatch
 
 __all__ = ["PooledReadout"]
 
 
-class PooledReadout(Readout):
+class PooledReadout(DocumentReadout):
     """Pool each chunk into a vector, its row; how documents are scored is left to the kind.
 
     A merger for which the order of chunks matters finds their numbers in one more column of the rows: rows then may
