@@ -26,9 +26,11 @@ __all__ = [
     "Chunk",
     "ChunkBatch",
     "Document",
+    "DocumentEmbedding",
     "DocumentFailure",
     "DocumentPrediction",
     "DocumentResult",
+    "EmbeddedPart",
     "EvidencePassage",
     "LabelScore",
     "LabelledSpan",
@@ -404,6 +406,51 @@ class DocumentFailure:
 
 
 DocumentResult = DocumentPrediction | DocumentFailure
+
+
+class EmbeddedPart(NamedTuple):
+    """A part of a document and its vector, float32 (D,); None where none of its tokens was read."""
+
+    start: int
+    end: int
+    n_tokens: int
+    vector: NDArray[np.float32] | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DocumentEmbedding:
+    """The vector of one document.
+
+    Attributes:
+        id: the document's.
+        vector: float32 (D,).
+        parts: chunks, passages or spans of it with vectors of their own, where asked for.
+        n_tokens, n_chunks: tokens of the document and chunks made of it.
+        tokens_read: distinct document tokens that the encoder saw.
+        unknown_share: share of characters under unknown tokens, or that are U+FFFD.
+        prompt_tokens: tokens of the prompt that stood before every chunk; they are no tokens of the document.
+    """
+
+    id: str
+    vector: NDArray[np.float32]
+    parts: tuple[EmbeddedPart, ...] = ()
+    n_tokens: int = 0
+    n_chunks: int = 0
+    tokens_read: int = 0
+    unknown_share: float = 0.0
+    prompt_tokens: int = 0
+
+    ok = True
+
+    def __post_init__(self) -> None:
+        if self.vector.ndim != 1 or self.vector.dtype != np.float32:
+            raise UsageError(f"`vector` must be float32 (D,), but is {self.vector.dtype}{self.vector.shape} instead.")
+
+    def __repr__(self) -> str:
+        return (
+            f"DocumentEmbedding(id=#{short_digest(self.id)}, width={len(self.vector)}, parts={len(self.parts)}, "
+            f"tokens_read={self.tokens_read}/{self.n_tokens})"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,14 @@ import pyarrow.parquet as pq
 
 from longdoc.errors import JobError, UsageError
 from longdoc.files import check_file_output, replacing
+from longdoc.jobs.embedding_rows import EmbeddingRows
+from longdoc.jobs.export_vectors import export_vectors
 from longdoc.jobs.job_plan import JobPlan
 from longdoc.jobs.manifest import read_manifest, refuse_cut_sources
 from longdoc.jobs.names import MANIFEST_NAME
 from longdoc.jobs.parts import check_and_read_part
-from longdoc.jobs.rows import PARQUET_SCHEMA
+from longdoc.jobs.row_kinds import rows_of
+from longdoc.jobs.rows import RowKind
 
 __all__ = ["export_job"]
 
@@ -26,13 +29,15 @@ _NEEDS_QUOTES = re.compile('[,"\r\n\0]')
 
 
 class _Writer(Protocol):
-    def __init__(self, stream: IO[bytes]) -> None: ...
+    def __init__(self, stream: IO[bytes], rows: RowKind) -> None: ...
     def add(self, table: pa.Table) -> None: ...
     def finish(self) -> None: ...
 
 
 def export_job(output: str | Path, file: str | Path) -> int:
     """Write the rows of a complete job to `file`; the suffix says how. Returns the number of rows.
+
+    A job of vectors can also be written as `.npy`: see `export_vectors`.
 
     Every part is checked against the manifest on the way. An existing `file` is replaced once the new one is durable.
 
@@ -47,15 +52,20 @@ def export_job(output: str | Path, file: str | Path) -> int:
         CannotWriteError: `file` cannot be written.
     """
     output, file = Path(output), Path(file)
-    writer_class = _WRITERS.get(file.suffix.lower())
-    if writer_class is None:
-        raise UsageError(f"`file` must end in {', '.join(_WRITERS)}, but is {file.name} instead.")
+    suffix, kinds = file.suffix.lower(), [*_WRITERS]
+    plan = JobPlan.read_back(output)
+    rows = rows_of(plan.settings)
+    if isinstance(rows, EmbeddingRows):
+        kinds.append(".npy")
+    if suffix not in kinds:
+        raise UsageError(f"`file` must end in {', '.join(kinds)}, but is {file.name} instead.")
     if file.name.startswith(("part-", "_")) and file.resolve().parent == output.resolve():
         raise UsageError(f"`file` must not look like one of the job's own files, but is {file.name}. Rename it.")
     check_file_output(file, "file")
+    if isinstance(rows, EmbeddingRows) and suffix == ".npy":
+        return export_vectors(file, rows, _answered(output), _tables(output, plan))
     with replacing(file) as stream:
-        rows = _write(writer_class(stream), _tables(output))
-    return rows
+        return _write(_WRITERS[suffix](stream, rows), _tables(output, plan))
 
 
 def _write(writer: _Writer, tables: Iterator[pa.Table]) -> int:
@@ -69,8 +79,14 @@ def _write(writer: _Writer, tables: Iterator[pa.Table]) -> int:
     return rows
 
 
-def _tables(output: Path) -> Iterator[pa.Table]:
-    plan, manifest = JobPlan.read_back(output), read_manifest(output)
+def _answered(output: Path) -> int:
+    """Rows of a complete job that are no failures; 0 where `_tables` will say why there are none."""
+    manifest = read_manifest(output)
+    return 0 if manifest is None else int(manifest["documents"]) - int(manifest["failed"])
+
+
+def _tables(output: Path, plan: JobPlan) -> Iterator[pa.Table]:
+    manifest = read_manifest(output)
     if manifest is None:
         refuse_cut_sources(output, plan)
         raise JobError(f"{output} is not complete: it has no {MANIFEST_NAME}. Run the job again to go on, then export.")
@@ -86,12 +102,12 @@ def _tables(output: Path) -> Iterator[pa.Table]:
 class _JsonLines:
     """One object a line, keys as in the contract; `chosen` only where the task has it."""
 
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
+    def __init__(self, stream: IO[bytes], rows: RowKind) -> None:
+        self._stream, self._rows = stream, rows
 
     def add(self, table: pa.Table) -> None:
         for row in table.to_pylist():
-            self._stream.write(_json(_tidy(row)).encode("utf-8") + b"\n")
+            self._stream.write(_json(self._rows.shown(row)).encode("utf-8") + b"\n")
 
     def finish(self) -> None:
         pass
@@ -100,13 +116,13 @@ class _JsonLines:
 class _Csv:
     """A header and one line a document; columns that hold lists are JSON."""
 
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self._write(PARQUET_SCHEMA.names)
+    def __init__(self, stream: IO[bytes], rows: RowKind) -> None:
+        self._stream, self._rows = stream, rows
+        self._write(rows.schema.names)
 
     def add(self, table: pa.Table) -> None:
         for row in table.to_pylist():
-            self._write([_cell(value) for value in _tidy(row).values()])
+            self._write([_cell(value) for value in self._rows.shown(row).values()])
 
     def finish(self) -> None:
         pass
@@ -118,8 +134,8 @@ class _Csv:
 class _Parquet:
     """The parts one after the other, a row group each."""
 
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._writer = pq.ParquetWriter(stream, PARQUET_SCHEMA, compression="zstd", write_page_checksum=True)
+    def __init__(self, stream: IO[bytes], rows: RowKind) -> None:
+        self._writer = pq.ParquetWriter(stream, rows.schema, compression="zstd", write_page_checksum=True)
 
     def add(self, table: pa.Table) -> None:
         self._writer.write_table(table, row_group_size=table.num_rows)
@@ -132,11 +148,6 @@ class _Parquet:
 
 
 _WRITERS: dict[str, type[_Writer]] = {".jsonl": _JsonLines, ".csv": _Csv, ".parquet": _Parquet}
-
-
-def _tidy(row: dict[str, Any]) -> dict[str, Any]:
-    labels = [{key: value for key, value in item.items() if value is not None} for item in row["labels"]]
-    return row | {"labels": labels}
 
 
 def _cell(value: Any) -> str:

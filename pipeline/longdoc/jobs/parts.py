@@ -16,8 +16,9 @@ from longdoc.files import write_bytes
 from longdoc.jobs.identity import IdDigest
 from longdoc.jobs.job_plan import JobPlan, PartPlan, check_schema_version
 from longdoc.jobs.names import work_folder
-from longdoc.jobs.rows import PARQUET_SCHEMA, PLAN_KEY, VERSION_KEY, finite_or_failed, to_parquet
-from longdoc.types import DocumentFailure, DocumentResult
+from longdoc.jobs.row_kinds import rows_of
+from longdoc.jobs.rows import PARQUET_SCHEMA, PLAN_KEY, VERSION_KEY, JobResult, finite_or_failed, to_parquet
+from longdoc.types import DocumentFailure
 
 __all__ = ["PARQUET_SCHEMA", "PartOutcome", "check_and_read_part", "check_part", "read_part", "write_part"]
 
@@ -41,7 +42,7 @@ class PartOutcome:
     reasons: Mapping[str, int] = field(default_factory=dict)
 
 
-def write_part(output: Path, plan: JobPlan, part: PartPlan, results: Sequence[DocumentResult]) -> PartOutcome:
+def write_part(output: Path, plan: JobPlan, part: PartPlan, results: Sequence[JobResult]) -> PartOutcome:
     """Write the results of a part under its final name, whole or not at all.
 
     Raises:
@@ -53,20 +54,24 @@ def write_part(output: Path, plan: JobPlan, part: PartPlan, results: Sequence[Do
         raise JobError(f"{name} must have {part.documents} results, but the predictor gave {len(results)}.")
     if _digest(result.id for result in results) != part.digest:
         raise JobError(f"{name} must have the results of its documents in plan order, but the ids differ.")
-    results = [finite_or_failed(result) for result in results]
-    data = to_parquet(results, plan.fingerprint)
+    kind = rows_of(plan.settings)
+    results = [finite_or_failed(result, kind) for result in results]
+    data = to_parquet(results, plan.fingerprint, kind)
     write_bytes(output / name, data, work_folder(output))
     reasons: Counter[str] = Counter(result.reason for result in results if isinstance(result, DocumentFailure))
     return _outcome(part, data, len(results), reasons)
 
 
-def read_part(path: Path) -> pa.Table:
+def read_part(path: Path, schema: pa.Schema = PARQUET_SCHEMA) -> pa.Table:
     """The rows of a part as a table, page checksums verified.
+
+    Args:
+        schema: the columns that it must have.
 
     Raises:
         JobError: the file is damaged or of a newer longdoc.
     """
-    return _to_table(path, _read_bytes(path))
+    return _to_table(path, _read_bytes(path), schema)
 
 
 def check_part(output: Path, plan: JobPlan, part: PartPlan) -> PartOutcome:
@@ -83,7 +88,7 @@ def check_and_read_part(output: Path, plan: JobPlan, part: PartPlan) -> tuple[Pa
     """`check_part` for those who need the rows as well; the file is read once."""
     path = output / plan.part_name(part)
     data = _read_bytes(path)
-    table = _to_table(path, data)
+    table = _to_table(path, data, rows_of(plan.settings).schema)
     if (table.schema.metadata or {}).get(PLAN_KEY) != plan.fingerprint.encode():
         raise JobError(f"{path} belongs to another job: it was not written for the plan beside it.")
     if table.num_rows != part.documents:
@@ -121,7 +126,7 @@ def _read_bytes(path: Path) -> bytes:
         raise JobError(f"{path} cannot be read ({type(error).__name__}). Check its permissions.") from None
 
 
-def _to_table(path: Path, data: bytes) -> pa.Table:
+def _to_table(path: Path, data: bytes, schema: pa.Schema) -> pa.Table:
     try:
         # Without Arrow's threads: a process that ends while one of them is still about can abort (apache/arrow #34314).
         file = pq.ParquetFile(pa.BufferReader(data), pre_buffer=False, page_checksum_verification=True)
@@ -131,6 +136,6 @@ def _to_table(path: Path, data: bytes) -> pa.Table:
         raise JobError(f"{path} is damaged ({type(error).__name__}). Run the job again to write it anew.") from None
     version = (table.schema.metadata or {}).get(VERSION_KEY, b"").decode("ascii", "replace")
     check_schema_version(path, int(version) if version.isdigit() else version)
-    if not table.schema.equals(PARQUET_SCHEMA):
+    if not table.schema.equals(schema):
         raise JobError(f"{path} must have the columns of a part, but its columns differ. It was not written by a job.")
     return table

@@ -21,6 +21,7 @@ from longdoc.jobs.folder import open_job_folder
 from longdoc.jobs.identity import IdLedger, first_repetition
 from longdoc.jobs.job_plan import JobPlan, PartPlan, PlannedSource
 from longdoc.jobs.names import PLAN_NAME, configuration_file, work_folder
+from longdoc.jobs.rows import PREDICTIONS, RowKind
 from longdoc.jobs.sources import RollCall, list_sources, read_records
 from longdoc.readers import source_digest
 from longdoc.readers.base import ReadConfig, Source
@@ -60,6 +61,7 @@ def plan_job(
     predictor_fingerprint: str,
     output: Path,
     configuration: str | None = None,
+    rows: RowKind = PREDICTIONS,
 ) -> JobPlan:
     """The plan of a job: the one in `output` if it has one and nothing has changed since, else a new one, durable.
 
@@ -69,6 +71,7 @@ def plan_job(
     Args:
         configuration: the resolved configuration as text. It is on the disk before a new plan is, so that it is there
             whenever a job is, and a job that was planned already is left as it is.
+        rows: what the rows hold.
 
     Raises:
         PlanMismatchError: a source or a setting differs from the plan in `output`; the message names it.
@@ -81,7 +84,7 @@ def plan_job(
     old = JobPlan.read_back(output) if planned else None
     if old is None:
         open_job_folder(output)
-    settings = _settings(read, job, predictor_fingerprint)
+    settings = _settings(read, job, predictor_fingerprint) | dict(rows.settings)
     found = list_sources(inputs, read, output)
     sources = tuple(PlannedSource(source.name, source_digest(source)) for source in found)
     if old is not None:

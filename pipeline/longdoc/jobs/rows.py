@@ -1,18 +1,37 @@
-"""The row of a document in a part: the contract's columns, and the bytes of a table of them."""
+"""The row of a document in a part: its columns, and the bytes of a table of them.
+
+What a row holds is the job's kind of rows; here are what all kinds share and the rows of predictions.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from longdoc.jobs.job_plan import SCHEMA_VERSION
-from longdoc.types import DocumentFailure, DocumentPrediction, DocumentResult
+from longdoc.types import DocumentEmbedding, DocumentFailure, DocumentPrediction, DocumentResult
 
-__all__ = ["ABSTAINED", "PARQUET_SCHEMA", "PLAN_KEY", "VERSION_KEY", "finite_or_failed", "to_parquet"]
+__all__ = [
+    "ABSTAINED",
+    "PARQUET_SCHEMA",
+    "PLAN_KEY",
+    "PREDICTIONS",
+    "VERSION_KEY",
+    "JobResult",
+    "PredictionRows",
+    "RowKind",
+    "failure_columns",
+    "finite_or_failed",
+    "to_parquet",
+]
+
+JobResult = DocumentResult | DocumentEmbedding
+"""What a job's predictor may give for a document."""
 
 _LABEL = pa.struct([("label", pa.string()), ("score", pa.float64()), ("chosen", pa.bool_())])
 _SPAN = pa.struct([("start", pa.int64()), ("end", pa.int64()), ("label", pa.string()), ("score", pa.float64())])
@@ -47,9 +66,69 @@ ABSTAINED = "abstained: the labels that cannot be excluded are not exactly one"
 VERSION_KEY, PLAN_KEY = b"longdoc.schema_version", b"longdoc.plan"
 
 
-def finite_or_failed(result: DocumentResult) -> DocumentResult:
+class RowKind(ABC):
+    """What the rows of a job hold. Every kind has the columns `id`, `status` and `reason`.
+
+    Attributes:
+        schema: the columns.
+        settings: what the plan says of the rows beside the model, by keys that begin with `rows.`; with them
+            `row_kinds.rows_of` finds the kind again. Empty for predictions.
+    """
+
+    schema: pa.Schema
+    settings: Mapping[str, Any]
+
+    @abstractmethod
+    def row(self, result: Any) -> dict[str, Any]:
+        """A result as a row, every column present."""
+
+    @abstractmethod
+    def numbers(self, result: Any) -> Iterable[float | None]:
+        """All numbers of an answer that must be finite, as they are stored."""
+
+    def shown(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """A row as `longdoc export` writes it: plain values that JSON can hold."""
+        return dict(row)
+
+
+class PredictionRows(RowKind):
+    """The rows of `longdoc predict`."""
+
+    schema = PARQUET_SCHEMA
+    settings: Mapping[str, Any] = {}
+
+    def row(self, result: DocumentPrediction | DocumentFailure) -> dict[str, Any]:
+        extra = failure_columns(result)
+        if isinstance(result, DocumentPrediction) and result.abstained:
+            extra["detail"] = ABSTAINED
+        return result.to_dict() | extra
+
+    def numbers(self, result: DocumentPrediction) -> Iterable[float | None]:
+        yield from (result.score, result.value, result.unknown_share)
+        yield from (item.score for item in result.labels)
+        yield from (span.score for span in result.spans)
+        yield from (passage.weight for passage in result.evidence or ())
+
+    def shown(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        labels = [{key: value for key, value in item.items() if value is not None} for item in row["labels"]]
+        return {**row, "labels": labels}
+
+
+PREDICTIONS = PredictionRows()
+
+
+def failure_columns(result: JobResult) -> dict[str, str | None]:
+    """What the columns `stage`, `error` and `detail` say of a result."""
+    if isinstance(result, DocumentFailure):
+        return {"stage": result.stage or None, "error": result.error or None, "detail": result.detail or None}
+    return {"stage": None, "error": None, "detail": None}
+
+
+def finite_or_failed(result: JobResult, kind: RowKind = PREDICTIONS) -> JobResult:
     """The result itself; a number in it that is not finite makes it a failure, never an answer."""
-    if isinstance(result, DocumentFailure) or _finite(result):
+    if isinstance(result, DocumentFailure):
+        return result
+    if all(number is None or math.isfinite(number) for number in kind.numbers(result)):
         return result
     return DocumentFailure(
         id=result.id,
@@ -62,27 +141,12 @@ def finite_or_failed(result: DocumentResult) -> DocumentResult:
     )
 
 
-def to_parquet(results: Sequence[DocumentResult], plan_fingerprint: str) -> bytes:
+def to_parquet(results: Sequence[JobResult], plan_fingerprint: str, kind: RowKind = PREDICTIONS) -> bytes:
     """A Parquet file of one row group, and nothing in it that differs from run to run."""
-    rows = [_row(result) for result in results]
-    columns = [pa.array([row[column.name] for row in rows], column.type) for column in PARQUET_SCHEMA]
+    rows = [kind.row(result) for result in results]
+    columns = [pa.array([row[column.name] for row in rows], column.type) for column in kind.schema]
     metadata = {VERSION_KEY: str(SCHEMA_VERSION), PLAN_KEY: plan_fingerprint}
-    table = pa.Table.from_arrays(columns, schema=PARQUET_SCHEMA.with_metadata(metadata))
+    table = pa.Table.from_arrays(columns, schema=kind.schema.with_metadata(metadata))
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, row_group_size=len(rows), compression="zstd", write_page_checksum=True)
     return bytes(sink.getvalue())
-
-
-def _row(result: DocumentResult) -> dict[str, Any]:
-    extra: dict[str, str | None] = {"stage": None, "error": None, "detail": None}
-    if isinstance(result, DocumentFailure):
-        extra = {"stage": result.stage or None, "error": result.error or None, "detail": result.detail or None}
-    elif result.abstained:
-        extra["detail"] = ABSTAINED
-    return result.to_dict() | extra
-
-
-def _finite(result: DocumentPrediction) -> bool:
-    numbers = [result.score, result.value, result.unknown_share, *(item.score for item in result.labels)]
-    numbers += [span.score for span in result.spans] + [passage.weight for passage in result.evidence or ()]
-    return all(number is None or math.isfinite(number) for number in numbers)

@@ -27,6 +27,7 @@ from longdoc.jobs.parts import PartOutcome
 from longdoc.jobs.plan import JobConfig, note_configuration, plan_job
 from longdoc.jobs.progress import DocumentCounter, Progress
 from longdoc.jobs.resume import finished_outcomes, kept_parts
+from longdoc.jobs.rows import PREDICTIONS, RowKind
 from longdoc.jobs.sources import SourceWatch, list_sources
 from longdoc.jobs.work import Predictor, run_part
 from longdoc.readers import source_digest
@@ -47,6 +48,7 @@ def run_job(
     *,
     fingerprint: str | None = None,
     configuration: str | None = None,
+    rows: RowKind = PREDICTIONS,
 ) -> JobReport:
     """Answer every document of `inputs` exactly once, into the folder `output`.
 
@@ -60,6 +62,7 @@ def run_job(
         progress: for people; counts only.
         fingerprint: the predictor's, where the caller knows it without loading (else `load` is called for it).
         configuration: the resolved configuration as text, kept in `.work/` from the plan on.
+        rows: what the rows of the parts hold.
 
     Raises:
         ConfigurationError: no such engine.
@@ -78,7 +81,7 @@ def run_job(
             watch = SourceWatch(list_sources(inputs, read, output))  # what can be refused at once is, without a model
             slot = PredictorSlot(load)
             known = fingerprint if fingerprint is not None else slot.get().fingerprint
-            run = _Run(inputs, output, read, job, known, DocumentCounter(progress), watch, configuration)
+            run = _Run(inputs, output, read, job, known, DocumentCounter(progress), watch, configuration, rows)
             report = run.find_finished()
             if report is None:
                 with locked(open_job_folder(output)):
@@ -102,9 +105,10 @@ class _Run:
     counter: DocumentCounter
     watch: SourceWatch
     configuration: str | None
+    rows: RowKind
 
     def plan(self) -> JobPlan:
-        return plan_job(self.inputs, self.read, self.job, self.fingerprint, self.output, self.configuration)
+        return plan_job(self.inputs, self.read, self.job, self.fingerprint, self.output, self.configuration, self.rows)
 
     def find_finished(self) -> JobReport | None:
         """The report of a job that is complete and whole, found without writing anything."""

@@ -13,6 +13,7 @@ from longdoc.jobs.manifest import manifest_bytes, read_manifest, refuse_cut_sour
 from longdoc.jobs.names import MANIFEST_NAME
 from longdoc.jobs.parts import PartOutcome, check_and_read_part, read_part
 from longdoc.jobs.resume import foreign_parts
+from longdoc.jobs.row_kinds import rows_of
 
 __all__ = ["VerifyReport", "verify_job"]
 
@@ -68,7 +69,8 @@ def verify_job(output: str | Path) -> VerifyReport:
 
 
 def _places(output: Path, plan: JobPlan) -> Iterator[tuple[str, str]]:
+    schema = rows_of(plan.settings).schema
     for part in plan.parts:
         name = plan.part_name(part)
-        for row, identity in enumerate(read_part(output / name).column("id").to_pylist()):
+        for row, identity in enumerate(read_part(output / name, schema).column("id").to_pylist()):
             yield identity, f"row {row} of {name}"

@@ -14,8 +14,9 @@ from typing import Protocol
 from longdoc.errors import DocumentError, FailureReason, JobError, PlanMismatchError
 from longdoc.jobs.job_plan import JobPlan, PartPlan
 from longdoc.jobs.parts import PartOutcome, write_part
+from longdoc.jobs.rows import JobResult
 from longdoc.jobs.sources import RollCall, read_records
-from longdoc.types import Document, DocumentFailure, DocumentResult
+from longdoc.types import Document, DocumentFailure
 
 __all__ = ["OnDocument", "Predictor", "answer_alone", "part_documents", "run_part"]
 
@@ -33,7 +34,7 @@ class Predictor(Protocol):
     @property
     def fingerprint(self) -> str: ...
 
-    def stream(self, documents: Iterable[Document | DocumentFailure], /) -> Iterator[DocumentResult]: ...
+    def stream(self, documents: Iterable[Document | DocumentFailure], /) -> Iterator[JobResult]: ...
 
 
 def part_documents(plan: JobPlan, part: PartPlan) -> Iterator[Document | DocumentFailure]:
@@ -67,7 +68,7 @@ def run_part(
         CannotWriteError: the part cannot be written.
     """
     feed = _Feed(plan, part)
-    results: list[DocumentResult] = []
+    results: list[JobResult] = []
     for result in feed.answers(predictor):
         results.append(result)
         if on_document is not None:
@@ -84,7 +85,7 @@ def run_part(
     return write_part(output, plan, part, results)
 
 
-def answer_alone(predictor: Predictor, document: Document | DocumentFailure) -> DocumentResult:
+def answer_alone(predictor: Predictor, document: Document | DocumentFailure) -> JobResult:
     """The answer for one document with nobody beside it; an exception becomes its failure.
 
     Raises:
@@ -129,7 +130,7 @@ class _Feed:
         self.ids: list[str] = []
         self.broken = False
 
-    def answers(self, predictor: Predictor) -> Iterator[DocumentResult]:
+    def answers(self, predictor: Predictor) -> Iterator[JobResult]:
         """The results of `stream` up to its end or the first exception."""
         try:
             yield from predictor.stream(self._documents())

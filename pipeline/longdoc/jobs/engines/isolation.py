@@ -10,8 +10,9 @@ from longdoc.jobs.engines.base import JobWork, check_fingerprint
 from longdoc.jobs.engines.worker import DEATHS_WHILE_LOADING, WorkerProcess, raise_reported
 from longdoc.jobs.job_plan import PartPlan
 from longdoc.jobs.parts import PartOutcome, write_part
+from longdoc.jobs.rows import JobResult
 from longdoc.jobs.work import part_documents, run_part
-from longdoc.types import DocumentFailure, DocumentResult
+from longdoc.types import DocumentFailure
 
 __all__ = ["isolate"]
 
@@ -30,10 +31,10 @@ def isolate(work: JobWork, part: PartPlan) -> PartOutcome | None:
     """
     with _Solitary(work, part) as solitary:
         ids = [document.id for document in part_documents(work.plan, part)]
-        results: list[DocumentResult] = []
+        results: list[JobResult] = []
         deadly_in_a_row = 0
         for ordinal, identity in enumerate(ids):
-            result: DocumentResult | None = None
+            result: JobResult | None = None
             tried = False
             while result is None:
                 if work.stopping():
@@ -99,7 +100,7 @@ class _Solitary:
     def can_start(self) -> bool:
         return self._failed_starts < DEATHS_WHILE_LOADING
 
-    def answer(self, ordinal: int) -> DocumentResult | None:
+    def answer(self, ordinal: int) -> JobResult | None:
         """The answer for a document, or None when the worker died, before or during it."""
         worker = self._ready_worker()
         if worker is None:
@@ -108,7 +109,7 @@ class _Solitary:
         attempts.start_document(number, ordinal)
         worker.ask("alone", number, ordinal)
         try:
-            result: DocumentResult = self._next(worker)[0]
+            result: JobResult = self._next(worker)[0]
         except EOFError:
             cause = self._bury(worker)
             attempts.died(number, ordinal, cause)
@@ -134,7 +135,7 @@ class _Solitary:
             self._failed_starts = 0
         return self._worker
 
-    def _next(self, worker: WorkerProcess) -> tuple[DocumentResult, ...]:
+    def _next(self, worker: WorkerProcess) -> tuple[JobResult, ...]:
         """Wait for the worker's next message."""
         while True:
             message = worker.receive()
