@@ -77,6 +77,8 @@ class DocumentTokenizer:
 
     Attributes:
         lead, trail: ids of the special tokens around a text, as the tokenizer itself puts them; `specials` counts them.
+        special_ids: all ids that no text can spell: control tokens, and what else the tokenizer calls special.
+        mask_id: id that hides a token from a model that is to guess it, or None.
         pad_id: id for padding; where the tokenizer names none, another special one (padding is never read).
         unknown_id: id that stands for what the tokenizer does not know, or None.
         vocab_size: the largest id + 1.
@@ -125,6 +127,8 @@ class DocumentTokenizer:
         numbers = (*self.lead, *self.trail, *ids.values(), self.unknown_id, own_pad)
         control = {original.id_to_token(number) or "" for number in numbers if number is not None}
         control |= {token["content"] for token in state["added_tokens"] if token["special"]}
+        self.mask_id: int | None = ids.get("mask_token")
+        self.special_ids = frozenset(number for token in control if (number := original.token_to_id(token)) is not None)
         used = {"pad_token": self.pad_id, "unk_token": self.unknown_id}
         if len(self.lead) == len(self.trail) == 1:
             used |= {"cls_token": self.lead[0], "sep_token": self.trail[0]}
