@@ -37,9 +37,22 @@ from longdoc.nn import Encoder
 from longdoc.text.tokenizing import DocumentTokenizer
 from longdoc.types import Task
 
-__all__ = ["ModelSettings", "load_model", "model_fingerprint", "refuse_other_model", "save_encoder", "save_model"]
+__all__ = [
+    "LAST_FILES",
+    "ModelSettings",
+    "encoder_files",
+    "family_of_encoder",
+    "fill_folder",
+    "load_model",
+    "model_fingerprint",
+    "refuse_other_model",
+    "save_encoder",
+    "save_model",
+]
 
-_LAST = ("config.json", "longdoc.json")
+LAST_FILES = ("config.json", "longdoc.json")
+"""Without these a folder is no model: they are written last."""
+
 _DECIDING = (
     "config.json",
     "longdoc.json",
@@ -71,8 +84,8 @@ def save_model(
             does not fit.
     """
     encoder, readout = model.encoder, model.readout
-    family = _family_of(encoder)
-    config, tensors = _encoder_files(encoder, family)
+    family = family_of_encoder(encoder)
+    config, tensors = encoder_files(encoder, family)
     format = None if family is None else family.classifier
     said = None if format is None else format.describe(settings.readout, config)
     for name, tensor in readout.state_dict().items():
@@ -86,11 +99,11 @@ def save_model(
     config["problem_type"] = _PROBLEM_TYPES[settings.task]
 
     def fill(temporary: Path) -> None:
-        _fill(temporary, config, tensors, tokenizer)
+        fill_folder(temporary, config, tensors, tokenizer)
         (temporary / "longdoc.json").write_text(_json(describe_settings(settings)), encoding="utf-8")
         (temporary / "README.md").write_text(card, encoding="utf-8")
 
-    write_folder(folder, fill, _LAST)
+    write_folder(folder, fill, LAST_FILES)
 
 
 def refuse_other_model(folder: Path) -> None:
@@ -99,7 +112,7 @@ def refuse_other_model(folder: Path) -> None:
     Raises:
         UsageError: it holds a model or an encoder.
     """
-    if held := [name for name in (*_LAST, "model.safetensors") if (folder / name).exists()]:
+    if held := [name for name in (*LAST_FILES, "model.safetensors") if (folder / name).exists()]:
         raise UsageError(
             f"`output` must be a new folder, but {folder} holds a model already ({held[0]}). Name another or remove it."
         )
@@ -110,8 +123,8 @@ def save_encoder(folder: Path, encoder: Encoder, tokenizer: DocumentTokenizer) -
 
     Raises: as `save_model`.
     """
-    config, tensors = _encoder_files(encoder, _family_of(encoder))
-    write_folder(folder, lambda temporary: _fill(temporary, config, tensors, tokenizer), _LAST)
+    config, tensors = encoder_files(encoder, family_of_encoder(encoder))
+    write_folder(folder, lambda temporary: fill_folder(temporary, config, tensors, tokenizer), LAST_FILES)
 
 
 def load_model(folder: Path) -> tuple[LongDocModel, ModelSettings, DocumentTokenizer]:
@@ -156,7 +169,12 @@ def model_fingerprint(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _family_of(encoder: Encoder) -> Family | None:
+def family_of_encoder(encoder: Encoder) -> Family | None:
+    """The family in whose layout an encoder is saved; None = ours.
+
+    Raises:
+        CheckpointError: it names a family that is not known.
+    """
     name = encoder.config.family
     if name is None:
         return None
@@ -165,8 +183,12 @@ def _family_of(encoder: Encoder) -> Family | None:
     return FAMILIES[name]
 
 
-def _encoder_files(encoder: Encoder, family: Family | None) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """`config.json` and the tensors of an encoder, by the names of its family or ours."""
+def encoder_files(encoder: Encoder, family: Family | None) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """`config.json` and the tensors of an encoder, by the names of its family or ours.
+
+    Raises:
+        CheckpointError: it cannot be described by files.
+    """
     with torch.device("meta"):
         described = Encoder(encoder.config)
     if type(described.position) is not type(encoder.position):
@@ -202,7 +224,12 @@ def _encoder_files(encoder: Encoder, family: Family | None) -> tuple[dict[str, A
     return config, tensors
 
 
-def _fill(folder: Path, config: dict[str, Any], tensors: dict[str, Tensor], tokenizer: DocumentTokenizer) -> None:
+def fill_folder(folder: Path, config: dict[str, Any], tensors: dict[str, Tensor], tokenizer: DocumentTokenizer) -> None:
+    """Weights, `config.json` and the tokenizer's files into a folder that is there already.
+
+    Raises:
+        CannotWriteError: the disk is full.
+    """
     stored = {name: tensor.detach().cpu().contiguous() for name, tensor in sorted(tensors.items())}
     try:
         save_file(stored, folder / "model.safetensors", metadata={"format": "pt"})

@@ -38,6 +38,7 @@ __all__ = [
     "FAMILIES",
     "OWN",
     "OWN_ENCODER",
+    "OWN_LANGUAGE_HEAD",
     "OWN_MARK",
     "OWN_READOUT",
     "Checkpoint",
@@ -59,6 +60,7 @@ OWN = "longdoc"
 """`model_type` of encoders that no family can describe."""
 OWN_ENCODER = "longdoc.encoder."
 OWN_READOUT = "longdoc.readout."
+OWN_LANGUAGE_HEAD = "longdoc.language_head."
 """Beginnings of our own tensor names in a weight file."""
 OWN_MARK = "longdoc_settings"
 """Key in the `config.json` of a model folder: it is not whole without its `longdoc.json`."""
@@ -75,12 +77,14 @@ class Checkpoint:
         encoder: the encoder, in evaluation mode.
         readout: tensors that longdoc saved for the readout, by our names.
         head: tensors of a head of the family, by our names in what has that head; as a rule that for classification.
+        language_head: tensors that longdoc saved for a head that guesses tokens, by our names.
     """
 
     config: Mapping[str, Any]
     encoder: Encoder
     readout: dict[str, Tensor] = field(default_factory=dict)
     head: dict[str, Tensor] = field(default_factory=dict)
+    language_head: dict[str, Tensor] = field(default_factory=dict)
 
     @property
     def family(self) -> Family | None:
@@ -165,6 +169,7 @@ def _load(
     unexpected: list[str] = []
     left_aside: list[str] = []
     head: dict[str, Tensor] = {}
+    language_head: dict[str, Tensor] = {}
     seen: set[str] = set()
     for stored_name, tensor in read_tensors(folder):
         name = stored_name if family is None else family.fix_name(stored_name)
@@ -172,6 +177,8 @@ def _load(
             unexpected.append(f"{stored_name} (a second time)")
         elif name.startswith(OWN_READOUT):
             readout[name.removeprefix(OWN_READOUT)] = tensor.clone()
+        elif name.startswith(OWN_LANGUAGE_HEAD):
+            language_head[name.removeprefix(OWN_LANGUAGE_HEAD)] = tensor.clone()
         elif family is None:
             if not name.startswith(OWN_ENCODER):
                 unexpected.append(stored_name)
@@ -191,7 +198,7 @@ def _load(
     encoder.carried = carried
     if left_aside:
         logger.info("left aside in %s, since the encoder does not use them: %s", folder, ", ".join(left_aside))
-    return Checkpoint(config, encoder.eval(), readout, head)
+    return Checkpoint(config, encoder.eval(), readout, head, language_head)
 
 
 def _parts(family: Family, name: str, tensor: Tensor, heads: int) -> dict[str, Tensor]:

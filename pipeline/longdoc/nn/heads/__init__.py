@@ -17,7 +17,7 @@ from pydantic import Field
 from longdoc.nn.heads.bert_pooler import BertHead, BertHeadConfig
 from longdoc.nn.heads.dense import DenseHead, DenseHeadConfig
 from longdoc.nn.heads.linear import LinearHead, LinearHeadConfig
-from longdoc.nn.heads.masked_language import MaskedLanguageHead
+from longdoc.nn.heads.masked_language import MaskedLanguageHead, MaskedLanguageHeadConfig
 
 __all__ = [
     "BertHead",
@@ -29,6 +29,7 @@ __all__ = [
     "LinearHead",
     "LinearHeadConfig",
     "MaskedLanguageHead",
+    "MaskedLanguageHeadConfig",
 ]
 
 # A new kind is one file and one name in this line.
