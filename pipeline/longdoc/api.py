@@ -6,7 +6,7 @@ import contextlib
 import logging
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import torch
 
 from longdoc.checkpoints import open_checkpoint, resolve_checkpoint
 from longdoc.checkpoints.classifiers import start_readout
+from longdoc.checkpoints.language_models import new_language_head, start_language_model
 from longdoc.checkpoints.native import ModelSettings, refuse_other_model
 from longdoc.checkpoints.resolve import pinned_name
 from longdoc.config import RunConfig, dump_resolved, load_config
@@ -22,16 +23,23 @@ from longdoc.files import check_folder_output, only_writer
 from longdoc.model import LongDocModel
 from longdoc.nn import Encoder
 from longdoc.nn.readout import Readout
-from longdoc.pipeline import Pipeline
-from longdoc.readers import load_labelled
+from longdoc.pipeline import Pipeline, chunking_for
+from longdoc.precision import choose_placement
+from longdoc.readers import load_labelled, read_documents
 from longdoc.text.tokenizing import DocumentTokenizer
 from longdoc.training.card import model_card
 from longdoc.training.gold import check_gold, collect_labels, doubtful
 from longdoc.training.loop import TrainingProgress, TrainingReport, fine_tune
+from longdoc.training.pretraining import LanguageModelling, PretrainingReport, pretrain_encoder
+from longdoc.training.pretraining_card import encoder_card
+from longdoc.training.pretraining_data import Corpus, check_corpus, read_corpus
 from longdoc.training.selection import chosen_metric
 from longdoc.types import Document
 
-__all__ = ["build_pipeline", "train", "train_with_report"]
+__all__ = ["build_pipeline", "pretrain", "train", "train_with_report"]
+
+PRETRAINING_SECTIONS = ("model", "chunking", "data", "read", "pretraining", "prediction")
+"""Sections of a configuration that `pretrain` looks at."""
 
 _log = logging.getLogger(__name__)
 
@@ -75,10 +83,7 @@ def train_with_report(
     progress: Callable[[TrainingProgress], None] | None = None,
 ) -> tuple[Pipeline, TrainingReport]:
     """`train`, with what happened."""
-    if isinstance(config, str | Path):
-        config = load_config(config)
-    elif not isinstance(config, RunConfig):
-        config = load_config(base=config)
+    config = _as_config(config)
     folder = Path(output)
     check_folder_output(folder)
     refuse_other_model(folder)
@@ -110,6 +115,91 @@ def train_with_report(
             configuration=dump_resolved(_as_used(config, pipeline)),
         )
     return pipeline, report
+
+
+def pretrain(
+    config: RunConfig | Mapping[str, Any] | str | Path,
+    output: str | Path,
+    *,
+    train_documents: Iterable[Document] | None = None,
+    validation_documents: Iterable[Document] | None = None,
+    progress: Callable[[TrainingProgress], None] | None = None,
+) -> PretrainingReport:
+    """Train an encoder on texts without labels, by guessing hidden tokens.
+
+    Args:
+        config: a `RunConfig`, a mapping of the same shape, or a YAML file; `model.encoder`, `chunking`, `pretraining`.
+        output: the run's folder: an encoder checkpoint that `model.source` and `load_encoder` take, `metrics.jsonl`,
+            `config.resolved.yaml`.
+        train_documents, validation_documents: instead of the files that `config.data` names; labels do not matter.
+        progress: called with numbers now and then.
+
+    Returns:
+        What happened.
+
+    Raises:
+        ConfigurationError, CheckpointError: settings, checkpoint and tokenizer do not fit; nothing was started.
+        DataError: not one document can be read.
+        UsageError: `output` holds a model, or another run is writing there.
+    """
+    config = _as_config(config)
+    folder = Path(output)
+    check_folder_output(folder)
+    refuse_other_model(folder)
+    if train_documents is None and not config.data.train:
+        raise ConfigurationError("`data.train` must name at least one file, but is empty. Pass `--data`.")
+    source = resolve_checkpoint(config.model.source, config.model.revision)
+    tokenizer = DocumentTokenizer.from_folder(source)
+    seed, from_scratch = config.pretraining.seed, config.model.encoder is not None
+    if from_scratch:
+        encoder = _new_encoder(config, tokenizer, seed)
+        head, is_new = new_language_head(encoder, seed + 1), True
+    else:
+        encoder, head, is_new = start_language_model(source, seed + 1)
+    chunking = chunking_for(encoder, config.chunking)
+    config = config.model_copy(update={"chunking": chunking})
+
+    def corpus(documents: Iterable[Document] | None, named: Sequence[str], what: str) -> Corpus:
+        given = (record.document for record in read_documents(named, config.read)) if documents is None else documents
+        settings = (config.pretraining.whole_words, config.prediction.max_unknown_share)
+        found = read_corpus(given, tokenizer, chunking.build(tokenizer), *settings)
+        check_corpus(found, what)
+        return found
+
+    has_validation = validation_documents is not None or bool(config.data.validation)
+    train = corpus(train_documents, config.data.train, "pretraining")
+    validation = corpus(validation_documents, config.data.validation, "validation") if has_validation else None
+    placement = choose_placement(config.prediction.precision)
+    subject = LanguageModelling(encoder, head, is_new, tokenizer, chunking.size, train, validation, placement)
+    is_first = os.environ.get("RANK", "0") == "0"
+    with only_writer(folder) if is_first else contextlib.nullcontext():
+        if is_first:
+            refuse_other_model(folder)  # a run that was at work a moment ago may have ended
+        return pretrain_encoder(
+            subject,
+            folder,
+            config.pretraining,
+            progress,
+            card=lambda report: encoder_card(
+                encoder.config, config.pretraining, report, pinned_name(config.model.source, source), from_scratch
+            ),
+            configuration=dump_resolved(config, PRETRAINING_SECTIONS),
+        )
+
+
+def _as_config(config: RunConfig | Mapping[str, Any] | str | Path) -> RunConfig:
+    if isinstance(config, str | Path):
+        return load_config(config)
+    return config if isinstance(config, RunConfig) else load_config(base=config)
+
+
+def _new_encoder(config: RunConfig, tokenizer: DocumentTokenizer, seed: int) -> Encoder:
+    """The encoder that `model.encoder` describes, randomly initialised, for the words of a tokenizer."""
+    assert config.model.encoder is not None
+    chosen = config.model.encoder.model_copy(update={"vocab_size": tokenizer.vocab_size, "pad_id": tokenizer.pad_id})
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return Encoder(chosen)
 
 
 def _check(config: RunConfig, train: Sequence[Document], validation: Sequence[Document]) -> tuple[str, ...]:
@@ -166,12 +256,7 @@ def build_pipeline(config: RunConfig, labels: Sequence[str]) -> Pipeline:
         checkpoint = open_checkpoint(source)
         encoder = checkpoint.encoder
     else:
-        chosen = config.model.encoder.model_copy(
-            update={"vocab_size": tokenizer.vocab_size, "pad_id": tokenizer.pad_id}
-        )
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(config.training.seed)
-            encoder = Encoder(chosen)
+        encoder = _new_encoder(config, tokenizer, config.training.seed)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.training.seed + 1)
         if checkpoint is None:

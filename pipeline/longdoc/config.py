@@ -22,6 +22,7 @@ from longdoc.pipeline import PredictionConfig
 from longdoc.readers import ReadConfig
 from longdoc.schema import Config, explain_faults
 from longdoc.text.chunking import ChunkingConfig
+from longdoc.training.pretraining_settings import PretrainingConfig
 from longdoc.training.settings import TrainingConfig
 from longdoc.types import Task
 
@@ -83,6 +84,7 @@ class RunConfig(Config):
     data: DataConfig = DataConfig()
     read: ReadConfig = ReadConfig()
     training: TrainingConfig = TrainingConfig()
+    pretraining: PretrainingConfig = PretrainingConfig()
     prediction: PredictionConfig = PredictionConfig()
     job: JobConfig = JobConfig()
 

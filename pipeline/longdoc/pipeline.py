@@ -30,6 +30,7 @@ from longdoc.encoding import encode_batches
 from longdoc.errors import ConfigurationError, UsageError
 from longdoc.evidence import explain_document
 from longdoc.model import LongDocModel
+from longdoc.nn import Encoder
 from longdoc.nn.position import PositionEncoding
 from longdoc.precision import Placement, PrecisionConfig, choose_placement
 from longdoc.schema import Config, explain_faults
@@ -40,7 +41,7 @@ from longdoc.text.tokenizing import DocumentTokenizer
 from longdoc.types import Chunk, Document, DocumentFailure, DocumentPrediction, DocumentResult
 from longdoc.version import __version__
 
-__all__ = ["DocumentRows", "Pipeline", "PredictionConfig"]
+__all__ = ["DocumentRows", "Pipeline", "PredictionConfig", "chunking_for"]
 
 _DOCUMENTS_AHEAD = 64
 _CHARACTERS_AHEAD = 500_000
@@ -90,14 +91,13 @@ class Pipeline:
         tokenizer: DocumentTokenizer,
         prediction: PredictionConfig | None = None,
     ) -> None:
-        chunking = _with_axes(settings.chunking, model.encoder.position)
+        chunking = chunking_for(model.encoder, settings.chunking)
         self.settings = settings = settings.model_copy(update={"chunking": chunking})
         self.tokenizer = tokenizer
         self.prediction = prediction or PredictionConfig()
         self.placement: Placement = choose_placement(self.prediction.precision)
         self.model = model.to(self.placement.device).eval()
         self.chunker = settings.chunking.build(tokenizer)
-        _check_chunk_size(model, settings.chunking)
         self.card = ""
         """The text of the model folder's README.md; travels with the model."""
         self._source_fingerprint: str | None = None
@@ -400,6 +400,22 @@ def _home(
             yield DocumentRows(prepared, finished.rows, finished.weights)
 
 
+def chunking_for(encoder: Encoder, chunking: ChunkingConfig) -> ChunkingConfig:
+    """The chunking with what an encoder's position encoding wants to know of each token.
+
+    Raises:
+        ConfigurationError: chunks are longer than the encoder reads.
+        UsageError: the axes that are named are too few.
+    """
+    chunking, limit = _with_axes(chunking, encoder.position), encoder.max_tokens
+    if limit is not None and chunking.size > limit:
+        raise ConfigurationError(
+            f"`chunking.size` must be at most {limit}, the positions that this encoder knows, but is {chunking.size} "
+            "instead. Lower it, or choose a position encoding that extends."
+        )
+    return chunking
+
+
 def _with_axes(chunking: ChunkingConfig, position: PositionEncoding) -> ChunkingConfig:
     """The chunking with the axes that a position encoding reads beside the order, where it does not name its own."""
     names = position.further_axes
@@ -419,15 +435,6 @@ def _with_axes(chunking: ChunkingConfig, position: PositionEncoding) -> Chunking
             f"{len(chunking.axes)} instead. Add to them, or leave them out: they are then what the encoding asks for."
         )
     return chunking.model_copy(update={"languages": position.languages or chunking.languages})
-
-
-def _check_chunk_size(model: LongDocModel, chunking: ChunkingConfig) -> None:
-    limit = model.encoder.max_tokens
-    if limit is not None and chunking.size > limit:
-        raise ConfigurationError(
-            f"`chunking.size` must be at most {limit}, the positions that this encoder knows, but is {chunking.size} "
-            "instead. Lower it, or choose a position encoding that extends."
-        )
 
 
 def _as_documents(documents: Iterable[str | Document | DocumentFailure]) -> Iterator[Document | DocumentFailure]:

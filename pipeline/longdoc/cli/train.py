@@ -1,4 +1,4 @@
-"""`longdoc train`: fine-tune on labelled documents of any length."""
+"""`longdoc train`: fine-tune on labelled documents of any length, or, with `--pretrain`, learn a language first."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from longdoc.cli import pretraining
 from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, load, show_training
 
 __all__ = ["train"]
@@ -22,14 +23,22 @@ def train(
     validation: Annotated[
         list[str] | None, typer.Option("--validation", metavar="VALID", help="The same, to choose the best epoch.")
     ] = None,
+    pretrain: Annotated[
+        bool, typer.Option("--pretrain", help="Learn from texts without labels, by guessing hidden tokens.")
+    ] = False,
     config: ConfigOption = None,
     overrides: SetOption = None,
 ) -> None:
     """Fine-tune a model through whole documents; the epoch that is best on the validation documents is kept.
 
+    With --pretrain an encoder learns from texts without labels, and MODEL is a checkpoint for `model.source`.
+
     Example: longdoc train --data train.jsonl --validation valid.jsonl --output runs/mine
     """
     with faults_as_exit_status(lambda: _kept(output)):
+        if pretrain:
+            pretraining.pretrain(output, data or (), validation or (), config, overrides or ())
+            return
         from longdoc.api import train_with_report
         from longdoc.errors import counted
 
@@ -62,4 +71,6 @@ def _kept(output: Path) -> str:
     best = output / BEST_SO_FAR
     if (best / "longdoc.json").exists():
         return f"The best epoch so far is the model folder {best}: move it to keep it. The same command starts over."
-    return "No epoch was measured yet, so no model is kept: the same command starts over."
+    if (best / "config.json").exists():
+        return f"The best step so far is the checkpoint {best}: move it to keep it. The same command starts over."
+    return "Nothing was measured yet, so no model is kept: the same command starts over."

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
 from longdoc.errors import ConfigurationError
-from longdoc.model import LongDocModel
-from longdoc.training.settings import TrainingConfig
 
 __all__ = ["LinearSchedule", "build_optimizer", "freeze_parts"]
 
 
-def freeze_parts(model: LongDocModel, names: Sequence[str]) -> bool:
+class _Rates(Protocol):
+    @property
+    def learning_rate(self) -> float: ...
+    @property
+    def head_learning_rate(self) -> float | None: ...
+    @property
+    def weight_decay(self) -> float: ...
+
+
+def freeze_parts(model: torch.nn.Module, names: Sequence[str], section: str = "training") -> bool:
     """Stop gradients of everything under the names. True when no parameter of the encoder learns.
+
+    Args:
+        model: one whose part `encoder` is the encoder.
+        section: of the configuration, for messages.
 
     Raises:
         ConfigurationError: a name that the model does not have, or nothing is left to train.
@@ -25,16 +36,17 @@ def freeze_parts(model: LongDocModel, names: Sequence[str]) -> bool:
         if not touched:
             tops = sorted({".".join(n.split(".")[:2]) for n, _ in model.named_parameters()})
             raise ConfigurationError(
-                f"`training.freeze` names {name!r}, but the model has no such part. It has: encoder, {', '.join(tops)}."
+                f"`{section}.freeze` names {name!r}, but the model has no such part. It has: encoder, "
+                f"{', '.join(tops)}."
             )
         for parameter in touched:
             parameter.requires_grad_(False)
     if not any(p.requires_grad for p in model.parameters()):
-        raise ConfigurationError("`training.freeze` must leave something to train, but freezes the whole model.")
-    return not any(p.requires_grad for p in model.encoder.parameters())
+        raise ConfigurationError(f"`{section}.freeze` must leave something to train, but freezes the whole model.")
+    return not any(p.requires_grad for n, p in model.named_parameters() if n.startswith("encoder."))
 
 
-def build_optimizer(model: LongDocModel, settings: TrainingConfig) -> torch.optim.Optimizer:
+def build_optimizer(model: torch.nn.Module, settings: _Rates) -> torch.optim.Optimizer:
     """AdamW: the encoder and the new parts learn at rates of their own; vectors (biases, norms) do not decay."""
     head_rate = settings.head_learning_rate or 10 * settings.learning_rate
     groups: dict[tuple[float, float], list[torch.nn.Parameter]] = {}

@@ -249,7 +249,7 @@ def test_a_stopped_training_says_what_is_kept(
         f"longdoc: stopped. The best epoch so far is the model folder {best}: move it to keep it. The same command "
         "starts over."
         if measured
-        else "longdoc: stopped. No epoch was measured yet, so no model is kept: the same command starts over."
+        else "longdoc: stopped. Nothing was measured yet, so no model is kept: the same command starts over."
     )
     assert (best / "longdoc.json").exists() is measured
 
