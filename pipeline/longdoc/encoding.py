@@ -11,16 +11,24 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 
 from longdoc.errors import FailureReason
-from longdoc.model import LongDocModel
 from longdoc.precision import Placement
 from longdoc.text.batching import PlannedBatch, collate
-from longdoc.types import Chunk
+from longdoc.types import Chunk, ChunkBatch
 
-__all__ = ["ChunkRow", "encode_batch", "encode_batches"]
+__all__ = ["ChunkRow", "RowModel", "encode_batch", "encode_batches"]
+
+
+class RowModel(Protocol):
+    """What gives a row a chunk: the first half of a model."""
+
+    def chunk_rows(self, batch: ChunkBatch) -> torch.Tensor:
+        """(N, F), float32 or finer."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -43,7 +51,7 @@ class ChunkRow:
     error: str = ""
 
 
-def encode_batch(model: LongDocModel, planned: PlannedBatch, pad_id: int, placement: Placement) -> Iterator[ChunkRow]:
+def encode_batch(model: RowModel, planned: PlannedBatch, pad_id: int, placement: Placement) -> Iterator[ChunkRow]:
     """Rows of all chunks of a planned batch, in its order. Never raises for a bad chunk."""
     try:
         rows = _rows(model, planned.chunks, planned.rows, planned.length, pad_id, placement)
@@ -59,7 +67,7 @@ def encode_batch(model: LongDocModel, planned: PlannedBatch, pad_id: int, placem
 
 
 def encode_batches(
-    model: LongDocModel, batches: Iterable[PlannedBatch], pad_id: int, placement: Placement
+    model: RowModel, batches: Iterable[PlannedBatch], pad_id: int, placement: Placement
 ) -> Iterator[list[ChunkRow]]:
     """`encode_batch` for many batches, in their order.
 
@@ -90,7 +98,7 @@ def encode_batches(
 
 
 def _rows(
-    model: LongDocModel, chunks: tuple[Chunk, ...], rows: int, length: int, pad_id: int, placement: Placement
+    model: RowModel, chunks: tuple[Chunk, ...], rows: int, length: int, pad_id: int, placement: Placement
 ) -> torch.Tensor:
     """float32 (len(chunks), F) on the CPU."""
     batch = collate(chunks, range(len(chunks)), len(chunks), pad_id, rows=rows, length=length)
@@ -99,7 +107,7 @@ def _rows(
 
 
 def _after_fault(
-    model: LongDocModel, planned: PlannedBatch, pad_id: int, placement: Placement, error: Exception
+    model: RowModel, planned: PlannedBatch, pad_id: int, placement: Placement, error: Exception
 ) -> Iterator[ChunkRow]:
     """Halve the batch until it fits; a batch of one chunk that still fails is that chunk's failure."""
     count = len(planned.chunks)

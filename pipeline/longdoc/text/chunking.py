@@ -33,6 +33,7 @@ __all__ = [
     "plan_cores",
     "prepare",
     "prepare_many",
+    "prepare_tokenized",
 ]
 
 LAZY_ABOVE = 1_000_000
@@ -77,6 +78,7 @@ class Chunker:
         lead, trail: ids of the special tokens before and after the body.
         keep: which chunks are read.
         axes, languages: what tokens know beside their order, see `DocumentAxes`.
+        prefix: ids of further tokens that every chunk begins with, behind `lead`: a prompt, a question.
 
     Attributes:
         body: document tokens of a chunk.
@@ -94,12 +96,23 @@ class Chunker:
         keep: Keep = "all",
         axes: Sequence[Axis] = (),
         languages: Sequence[str] = (),
+        prefix: Sequence[int] = (),
     ) -> None:
-        self.body = chunk_body(size, len(lead) + len(trail), overlap)
+        self.body = chunk_body(size, len(lead) + len(trail), overlap, len(prefix))
         self.size, self.overlap, self.keep = size, overlap, keep
         self.axes, self.languages = tuple(axes), tuple(languages) or COMMON_LANGUAGES
-        self._lead = self._specials(lead)
+        self._own = tuple(lead), tuple(trail)
+        self._lead = self._specials([*lead, *prefix])
         self._trail = self._specials(trail)
+
+    def with_prefix(self, prefix: Sequence[int]) -> Chunker:
+        """The same chunker for chunks that begin with these tokens, behind their special ones, and so hold fewer.
+
+        Raises:
+            UsageError: no room is left for the document, or not more than the overlap.
+        """
+        lead, trail = self._own
+        return Chunker(self.size, self.overlap, lead, trail, self.keep, self.axes, self.languages, prefix)
 
     def count(self, n_tokens: int) -> int:
         """Chunks that a document of so many tokens has, whether they are kept or not."""
@@ -209,6 +222,16 @@ def prepare(
         unknown += segment.unknown_characters
     blocks = _blocks(document, tokenizer, chunker)
     return _prepared(document, n_tokens, unknown, chunker, chunker.stream(document.id, n_tokens, blocks))
+
+
+def prepare_tokenized(document: Document, tokenized: TokenizedDocument, chunker: Chunker) -> PreparedDocument:
+    """As `prepare`, for a document whose tokens are known: `tokenized` has those of its text.
+
+    Raises:
+        DocumentError: `empty`, as in `prepare`.
+    """
+    chunks = chunker.chunks(tokenized, document)
+    return _prepared(document, len(tokenized), tokenized.unknown_characters, chunker, chunks)
 
 
 def prepare_many(
