@@ -169,6 +169,9 @@ def pretrain(
     has_validation = validation_documents is not None or bool(config.data.validation)
     train = corpus(train_documents, config.data.train, "pretraining")
     validation = corpus(validation_documents, config.data.validation, "validation") if has_validation else None
+    if is_new and head.output.bias is not None:  # so that the first steps need not learn what is frequent
+        with torch.no_grad():
+            head.output.bias.copy_(train.log_frequencies(len(head.output.bias)))
     placement = choose_placement(config.prediction.precision)
     subject = LanguageModelling(encoder, head, is_new, tokenizer, chunking.size, train, validation, placement)
     is_first = os.environ.get("RANK", "0") == "0"

@@ -56,6 +56,15 @@ class Corpus:
         """Tokens that the encoder computes for each chunk."""
         return np.array([len(chunk) for chunk in self.chunks], dtype=np.int64)
 
+    def log_frequencies(self, vocab_size: int) -> torch.Tensor:
+        """float32 (V,): the logarithm of how often each token comes, none counted as never (add-one smoothing)."""
+        counts = np.ones(vocab_size, dtype=np.int64)
+        for chunk in self.chunks:
+            shift = chunk.lead - chunk.span.start
+            core = chunk.token_ids[chunk.core.start + shift : chunk.core.end + shift]
+            np.add.at(counts, core[core < vocab_size], 1)
+        return torch.from_numpy(np.log(counts / counts.sum())).float()
+
     def words_of(self, chunk: int) -> NDArray[np.int32] | None:
         """The words of the document of chunk number `chunk`, where words matter."""
         return self.words[self.owners[chunk]] if self.words else None
