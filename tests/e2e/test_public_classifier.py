@@ -101,6 +101,22 @@ def test_the_command_needs_no_other_flag(tmp_path: Path) -> None:
     assert [row["score"] for row in rows] == pytest.approx([answer.score for answer in expected], abs=1e-6)
 
 
+def test_imported_it_stays_a_classifier(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from longdoc.cli import app
+
+    folder = published("roberta", tmp_path / "theirs")
+    done = CliRunner().invoke(app, ["import-checkpoint", str(folder), str(tmp_path / "ours")])
+    assert done.exit_code == 0
+    assert "weights, a classifier of 3 labels; in " in done.output
+    before, after = Pipeline.load(folder), Pipeline.load(tmp_path / "ours")
+    assert [answer.labels for answer in after.predict([*SHORT, LONG])] == [
+        answer.labels for answer in before.predict([*SHORT, LONG])
+    ]
+    assert "trained elsewhere" in (tmp_path / "ours" / "README.md").read_text()
+
+
 def test_its_head_is_where_training_starts_if_the_labels_are_the_same(tmp_path: Path) -> None:
     folder = published("roberta", tmp_path)
     as_it_is = Pipeline.load(folder)
