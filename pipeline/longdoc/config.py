@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 from pydantic import Field, ValidationError, field_validator, model_validator
 
+from longdoc.embedding import EmbeddingConfig
 from longdoc.errors import ConfigurationError
 from longdoc.jobs.plan import JobConfig
 from longdoc.nn import EncoderConfig
@@ -87,6 +88,7 @@ class RunConfig(Config):
     pretraining: PretrainingConfig = PretrainingConfig()
     prediction: PredictionConfig = PredictionConfig()
     job: JobConfig = JobConfig()
+    embedding: EmbeddingConfig = EmbeddingConfig()
 
 
 def load_config(

@@ -26,6 +26,7 @@ from longdoc.checkpoints.native import (
     save_model,
 )
 from longdoc.decide import Decisions, decide
+from longdoc.embedding import Embedder, EmbeddingConfig, recipe_of_readout
 from longdoc.encoding import encode_batches
 from longdoc.errors import ConfigurationError, UsageError
 from longdoc.evidence import explain_document
@@ -38,7 +39,7 @@ from longdoc.text.axes import AXES
 from longdoc.text.batching import BatchingConfig, plan_batches
 from longdoc.text.chunking import ChunkingConfig, PreparedDocument, prepare_many
 from longdoc.text.tokenizing import DocumentTokenizer
-from longdoc.types import Chunk, Document, DocumentFailure, DocumentPrediction, DocumentResult
+from longdoc.types import Chunk, Document, DocumentEmbedding, DocumentFailure, DocumentPrediction, DocumentResult
 from longdoc.version import __version__
 
 __all__ = ["DocumentRows", "Pipeline", "PredictionConfig", "chunking_for"]
@@ -344,6 +345,45 @@ class Pipeline:
         """As `stream`, each answer with its evidence. Documents are computed one by one, each of them twice."""
         given = _as_documents(documents)
         return (item if isinstance(item, DocumentFailure) else self.explain(item) for item in given)
+
+    def embed(
+        self,
+        documents: Iterable[str | Document | DocumentFailure],
+        chunks: bool = False,
+        spans: Iterable[Sequence[tuple[int, int]]] | None = None,
+        *,
+        passages: bool = False,
+        settings: EmbeddingConfig | None = None,
+    ) -> list[DocumentEmbedding | DocumentFailure]:
+        """Vectors of documents, by this model's encoder and the pooling of its readout; see `Embedder`.
+
+        For the vectors of a checkpoint that was trained to make them, see `longdoc.embedding.open_embedder`.
+
+        Args:
+            documents: texts or documents; texts are called `0`, `1`, ... by their place.
+            chunks: give each chunk a vector too, pooled over the tokens that it answers for.
+            spans: for each document ranges of its characters that get a vector each ("late chunking").
+            passages: give passages a vector each; they end where sentences do.
+            settings: pooling, normalisation, prompt.
+
+        Raises:
+            UsageError: `documents` is one text or no iterable, `spans` does not go with it, or more than one of
+                `chunks`, `spans` and `passages` is asked for.
+        """
+        if sum((chunks, passages, spans is not None)) > 1:
+            raise UsageError("`chunks`, `passages` and `spans` must not be asked for at once. Call `embed` for each.")
+        settings = settings or EmbeddingConfig()
+        embedder = Embedder(
+            self.model.encoder,
+            self.tokenizer,
+            self.settings.chunking,
+            recipe_of_readout(self.settings.readout, settings),
+            settings,
+            self.prediction.batching,
+            max_unknown_share=self.prediction.max_unknown_share,
+            placement=self.placement,
+        )
+        return list(embedder.stream(documents, "chunks" if chunks else "passages" if passages else None, spans))
 
     # -- inside
 

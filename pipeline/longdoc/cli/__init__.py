@@ -8,6 +8,7 @@ import typer
 
 from longdoc.cli import (
     compare,
+    embed,
     evaluate,
     explain,
     export,
@@ -53,6 +54,7 @@ app.command("export")(export.export)
 app.command("evaluate")(evaluate.evaluate)
 app.command("explain")(explain.explain)
 app.command("compare")(compare.compare)
+app.command("embed")(embed.embed)
 app.command("import-checkpoint")(import_checkpoint.import_checkpoint)
 app.add_typer(inspect.app, name="inspect")
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from longdoc.jobs.runner import JobReport
     from longdoc.pipeline import Pipeline, PredictionConfig
 
-__all__ = ["predict"]
+__all__ = ["open_predictor", "outcome", "predict"]
 
 HEEDS = ("model", "chunking", "read", "prediction", "job")
 
@@ -65,11 +65,11 @@ def predict(
                 progress=tell,
                 configuration=dump_resolved(resolved, HEEDS),
             )
-        closing_line(_outcome(report, output))
+        closing_line(outcome(report, output))
         raise typer.Exit(report.exit_status)
 
 
-def _outcome(report: JobReport, output: Path) -> str:
+def outcome(report: JobReport, output: Path) -> str:
     """What a run did, in one line: counts and reasons, never an id."""
     from longdoc.errors import counted
     from longdoc.jobs.job_plan import say_cut

@@ -54,13 +54,14 @@ class EmbeddingRows(RowKind):
         return cls(settings["rows.width"], settings["rows.dtype"], settings["rows.parts"])
 
     def row(self, result: DocumentEmbedding | DocumentFailure) -> dict[str, Any]:
-        is_answer = isinstance(result, DocumentEmbedding)
+        if isinstance(result, DocumentFailure):
+            said: dict[str, Any] = {"status": "failed", "reason": result.reason, "vector": None, "parts": None}
+        else:
+            parts = self._parts(result) if self.parts else None
+            said = {"status": "ok", "reason": None, "vector": self._stored(result.vector), "parts": parts}
         return {
             "id": result.id,
-            "status": "ok" if is_answer else "failed",
-            "reason": None if is_answer else result.reason,
-            "vector": self._stored(result.vector) if is_answer else None,
-            "parts": self._parts(result) if is_answer and self.parts else None,
+            **said,
             **{name: getattr(result, name, 0) for name in _COUNTS},
             "unknown_share": result.unknown_share,
             **failure_columns(result),
