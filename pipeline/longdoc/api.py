@@ -26,9 +26,10 @@ from longdoc.nn.readout import Readout
 from longdoc.pipeline import Pipeline, chunking_for
 from longdoc.precision import choose_placement
 from longdoc.readers import load_labelled, read_documents
+from longdoc.tasks import task_named
+from longdoc.tasks.gold import doubtful
 from longdoc.text.tokenizing import DocumentTokenizer
 from longdoc.training.card import model_card
-from longdoc.training.gold import check_gold, collect_labels, doubtful
 from longdoc.training.loop import TrainingProgress, TrainingReport, fine_tune
 from longdoc.training.pretraining import LanguageModelling, PretrainingReport, pretrain_encoder
 from longdoc.training.pretraining_card import encoder_card
@@ -99,7 +100,8 @@ def train_with_report(
     with only_writer(folder) if is_first else contextlib.nullcontext():
         if is_first:
             refuse_other_model(folder)  # a run that was at work a moment ago may have ended
-            for remark in doubtful(train_documents, validation_documents, config.model.task):
+            labels_of = task_named(config.model.task).gold_labels
+            for remark in doubtful(train_documents, validation_documents, labels_of):
                 _log.warning(remark)
         pipeline = build_pipeline(config, labels)
         report = fine_tune(
@@ -207,30 +209,18 @@ def _new_encoder(config: RunConfig, tokenizer: DocumentTokenizer, seed: int) -> 
 
 def _check(config: RunConfig, train: Sequence[Document], validation: Sequence[Document]) -> tuple[str, ...]:
     """The labels, once documents and settings are known to fit together: nothing may come up after an epoch."""
-    task, named = config.model.task, config.model.labels
+    task, named = task_named(config.model.task), config.model.labels
     if not train:
         raise DataError("`data.train` must hold at least 1 document, but holds none.")
     if config.data.validation and not validation:
         raise DataError("`data.validation` must hold at least 1 document, but holds none.")
     metric = chosen_metric(config.training.metric_for_best_model, task, bool(validation))
-    if named is not None and task == "regression" and len(named) != 1:
-        raise ConfigurationError(
-            f"`model.labels` must be null or name 1 number for a regression, but names {len(named)} instead. For "
-            "classes set `model.task`."
-        )
-    if named is not None and task == "single_label" and len(named) < 2:
-        raise ConfigurationError(
-            "`model.labels` must name at least 2 labels for the task single_label, but names 1. With `model.task: "
-            "multi_label` a document may have it or not."
-        )
-    check_gold(train, named, task, "training")
-    check_gold(validation, named, task, "validation")
-    if metric == "r2" and len({document.target for document in validation}) == 1:
-        raise DataError(
-            "`training.metric_for_best_model: r2` needs validation documents with different targets, but all have the "
-            "same. Choose rmse or mae."
-        )
-    return named or collect_labels([*train, *validation], task)
+    if named is not None:
+        task.check_labels(named)
+    task.check_gold(train, named, "training")
+    task.check_gold(validation, named, "validation")
+    task.check_validation(validation, metric)
+    return named or task.collect_labels([*train, *validation])
 
 
 def _as_used(config: RunConfig, pipeline: Pipeline) -> RunConfig:
@@ -263,9 +253,9 @@ def build_pipeline(config: RunConfig, labels: Sequence[str]) -> Pipeline:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.training.seed + 1)
         if checkpoint is None:
-            readout: Readout = config.model.readout.build(encoder.config.width, len(settings.labels))
+            readout: Readout = config.model.readout.build(encoder.config.width, settings.scores)
         else:
             asked = config.model.readout if "readout" in config.model.model_fields_set else None
-            readout, readout_config = start_readout(checkpoint, settings.labels, asked)
+            readout, readout_config = start_readout(checkpoint, settings, asked)
             settings = settings.model_copy(update={"readout": readout_config})
     return Pipeline(LongDocModel(encoder, readout), settings, tokenizer, config.prediction)

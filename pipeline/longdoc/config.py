@@ -22,10 +22,10 @@ from longdoc.nn.readout import ReadoutConfig, VectorsReadoutConfig
 from longdoc.pipeline import PredictionConfig
 from longdoc.readers import ReadConfig
 from longdoc.schema import Config, explain_faults
+from longdoc.tasks import TaskName, task_named
 from longdoc.text.chunking import ChunkingConfig
 from longdoc.training.pretraining_settings import PretrainingConfig
 from longdoc.training.settings import TrainingConfig
-from longdoc.types import Task
 
 __all__ = ["DataConfig", "ModelConfig", "RunConfig", "dump_resolved", "load_config", "position_config"]
 
@@ -43,19 +43,17 @@ class ModelConfig(Config):
     from `source` (`vocab_size` and `pad_id` are filled in from it)."""
     readout: ReadoutConfig = Field(default_factory=VectorsReadoutConfig)
     """How chunk rows become document scores."""
-    task: Task = "single_label"
-    """`single_label`, `multi_label` or `regression`."""
+    task: TaskName = "single_label"
+    """What is asked of a document: `single_label`, `multi_label`, `regression` ..."""
     labels: tuple[str, ...] | None = None
     """The label names in order; None: those of the training data, sorted."""
 
     @model_validator(mode="after")
-    def _merger_suits_task(self) -> ModelConfig:
-        merger = getattr(self.readout, "merger", None)
-        if self.task == "regression" and getattr(merger, "labels_only", False):
-            raise ValueError(
-                f"`readout.merger` {getattr(merger, 'kind', '')} merges probabilities of labels, but a regression has "
-                "none. Choose mean, max or logsumexp."
-            )
+    def _readout_suits_task(self) -> ModelConfig:
+        task = task_named(self.task)
+        if "readout" not in self.model_fields_set:
+            self.__dict__["readout"] = task.default_readout()
+        task.check_readout(self.readout)
         return self
 
     @field_validator("labels")

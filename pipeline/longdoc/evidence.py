@@ -25,6 +25,7 @@ from longdoc.model import LongDocModel
 from longdoc.nn.readout import DocumentReadout
 from longdoc.passages import passages_read, split_passages
 from longdoc.precision import Placement
+from longdoc.tasks import task_named
 from longdoc.text.batching import BatchingConfig, plan_batches
 from longdoc.text.batching import collate as collate_chunks
 from longdoc.text.chunking import Chunker
@@ -91,16 +92,17 @@ def explain_document(
         model, settings, tokenizer, chunker, batching, placement: of the pipeline that gave the answer.
 
     Returns:
-        Passages in text order, label by label: the best label (single label), the chosen ones or the best one
-        (multi label), or the value (regression). The weights of one label add up to its logit within round-off.
+        Passages in text order, score by score: those that the task says to explain, the best label, those that are
+        given, or the number. The weights of one score add up to it within round-off. Nothing where the task has no
+        such scores.
     """
+    explained = task_named(settings.task).explained(prediction, settings.labels)
     readout = model.readout
-    if not isinstance(readout, DocumentReadout):
+    if not explained or not isinstance(readout, DocumentReadout):
         return ()  # the answer says itself where it stands in the text
+    names, columns = [name for name, _ in explained], [column for _, column in explained]
     tokenized = tokenizer.tokenize(document)
     chunks = chunker.chunks(tokenized, document)
-    names = _labels_to_explain(prediction, settings)
-    columns = [settings.labels.index(name) for name in names]
 
     rows = torch.zeros(len(chunks), readout.row_width)
     for members, batch, hidden in _encoded(model, chunks, tokenizer.pad_id, settings, batching, placement):
@@ -154,13 +156,6 @@ def _token_parts(
     with torch.inference_mode():
         parts = readout.token_contributions(hidden, batch, padded, label)
     return None if parts is None else parts.cpu().double().numpy()
-
-
-def _labels_to_explain(prediction: DocumentPrediction, settings: ModelSettings) -> list[str]:
-    if settings.task == "regression":
-        return [settings.labels[0]]
-    chosen = [item.label for item in prediction.labels if item.chosen]
-    return chosen or [prediction.labels[0].label]
 
 
 def _encoded(

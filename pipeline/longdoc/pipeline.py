@@ -25,7 +25,7 @@ from longdoc.checkpoints.native import (
     refuse_other_model,
     save_model,
 )
-from longdoc.decide import Decisions, decide
+from longdoc.decide import Decisions
 from longdoc.embedding import Embedder, EmbeddingConfig, recipe_of_readout
 from longdoc.encoding import encode_batches
 from longdoc.errors import ConfigurationError, UsageError
@@ -35,6 +35,7 @@ from longdoc.nn import Encoder
 from longdoc.nn.position import PositionEncoding
 from longdoc.precision import Placement, PrecisionConfig, choose_placement
 from longdoc.schema import Config, explain_faults
+from longdoc.tasks import Task, task_named
 from longdoc.text.axes import AXES
 from longdoc.text.batching import BatchingConfig, plan_batches
 from longdoc.text.chunking import ChunkingConfig, PreparedDocument, prepare_many
@@ -164,7 +165,7 @@ class Pipeline:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             asked = chosen.readout if "readout" in settings else None
-            readout, readout_config = start_readout(checkpoint, chosen.labels, asked)
+            readout, readout_config = start_readout(checkpoint, chosen, asked)
         chosen = chosen.model_copy(update={"readout": readout_config})
         return cls(LongDocModel(checkpoint.encoder, readout), chosen, tokenizer, prediction)
 
@@ -192,6 +193,11 @@ class Pipeline:
     def labels(self) -> tuple[str, ...]:
         """The label names, in the order of the logits."""
         return self.settings.labels
+
+    @property
+    def task(self) -> Task:
+        """What is asked of a document."""
+        return task_named(self.settings.task)
 
     @property
     def fingerprint(self) -> str:
@@ -237,6 +243,11 @@ class Pipeline:
         rows = self.stream_rows(documents)
         return (item if isinstance(item, DocumentFailure) else self.answer(item) for item in rows)
 
+    def stream_measured(self, documents: Sequence[Document]) -> Iterator[DocumentResult]:
+        """As `stream` for labelled documents: each answer has its `loss`, where the task needs it to be measured."""
+        for document, item in zip(documents, self.stream_rows(documents), strict=True):
+            yield item if isinstance(item, DocumentFailure) else self.answer(item, document)
+
     def stream_rows(
         self, documents: Iterable[str | Document | DocumentFailure]
     ) -> Iterator[DocumentRows | DocumentFailure]:
@@ -259,26 +270,37 @@ class Pipeline:
             yield from _home(assembler, known)
         yield from _home(assembler, known)
 
-    def answer(self, document: DocumentRows) -> DocumentResult:
-        """The second half of `stream`: merge and decide one document, alone, so that nobody else can touch its bits."""
-        prepared = document.prepared
+    def answer(self, document: DocumentRows, gold: Document | None = None) -> DocumentResult:
+        """The second half of `stream`: merge and decide one document, alone, so that nobody else can touch its bits.
+
+        Args:
+            document: its rows.
+            gold: the same document with its right answer; where the task needs it, the prediction then has a `loss`.
+        """
+        prepared, task, readout = document.prepared, self.task, self.model.readout
         device = self.placement.device
         with torch.inference_mode():
-            logits = self.model.documents(
+            scores = self.model.documents(
                 document.rows.to(device),
                 torch.zeros(len(document.rows), dtype=torch.int64, device=device),
                 document.weights.to(device),
                 1,
-            )[0]
-        if not bool(torch.isfinite(logits).all()):
+            )
+            loss = None
+            if gold is not None and task.keeps_loss:
+                target = task.target(gold, self.labels, prepared.tokens, readout)
+                loss = float(task.loss(readout, classes=readout.classes)(scores, [target])[0])
+        if not bool(torch.isfinite(scores).all()):
             return _failure(prepared, "non_finite_output", "merge", "")
+        settings = self.settings
         return DocumentPrediction(
             id=prepared.id,
             n_tokens=prepared.n_tokens,
             n_chunks=prepared.n_chunks,
             tokens_read=prepared.tokens_read,
             unknown_share=prepared.unknown_share,
-            **decide(logits.float().cpu().numpy(), self.labels, self.settings.task, self.settings.decisions),
+            loss=loss,
+            **task.answer(scores.float().cpu().numpy(), self.labels, settings.decisions, prepared.tokens, readout),
         )
 
     def predict(self, documents: Iterable[str | Document | DocumentFailure]) -> list[DocumentResult]:
@@ -290,7 +312,7 @@ class Pipeline:
         return list(self.stream(documents))
 
     def __call__(self, texts: str | Document | Iterable[str | Document], top_k: int | None = 1) -> Any:
-        """Shaped as the text-classification pipeline of `transformers`.
+        """Shaped as the pipeline of `transformers` for such a task: for labels and numbers that of text-classification.
 
         Args:
             texts: one text or document, or a list of them, of any length.
@@ -306,20 +328,14 @@ class Pipeline:
         if top_k is not None and (isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1):
             raise UsageError("`top_k` must be at least 1, or None for all labels, but is not.")
         single = isinstance(texts, str | Document)
-        answers: list[list[dict[str, Any]]] = []
+        answers: list[DocumentPrediction] = []
         for number, result in enumerate(self.stream([texts] if isinstance(texts, str | Document) else texts)):
             if isinstance(result, DocumentFailure):
                 raise UsageError(
                     f"text {number} has no answer: {result.reason}. Use `predict`, which reports failures in place."
                 )
-            if self.settings.task == "regression":
-                answers.append([{"label": self.labels[0], "score": result.value}])
-            else:
-                abstained = {"abstained": True} if result.abstained else {}
-                answers.append([{"label": i.label, "score": i.score} | abstained for i in result.labels[:top_k]])
-        if top_k == 1:
-            return [answer[0] for answer in answers]
-        return answers[0] if single else answers
+            answers.append(result)
+        return self.task.show(answers, single, top_k, self.labels)
 
     def explain(self, document: str | Document) -> DocumentResult:
         """A prediction with evidence: passages and what each adds to the score, in logit space."""
@@ -396,7 +412,7 @@ class Pipeline:
         """Number the documents, announce them, and yield their chunks."""
         keys = itertools.count()
         for group in _groups(documents):
-            fresh = iter(prepare_many([d for d in group if isinstance(d, Document)], self.tokenizer, self.chunker))
+            fresh = iter(self._prepare([d for d in group if isinstance(d, Document)]))
             for document in group:
                 key = next(keys)
                 prepared = next(fresh) if isinstance(document, Document) else document
@@ -417,6 +433,9 @@ class Pipeline:
                         assembler.fail(key, _failure(prepared, "unreadable", "tokenize", type(error).__name__))
                         break
                     yield key, chunk
+
+    def _prepare(self, documents: Sequence[Document]) -> list[PreparedDocument | DocumentFailure]:
+        return prepare_many(documents, self.tokenizer, self.chunker, self.task.needs_tokens)
 
     def _mostly_unknown(self, prepared: PreparedDocument) -> bool:
         return prepared.unknown_share > self.prediction.max_unknown_share

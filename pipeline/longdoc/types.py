@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,13 +38,9 @@ __all__ = [
     "Record",
     "ScoredSpan",
     "Span",
-    "Task",
     "TokenizedDocument",
     "short_digest",
 ]
-
-Task = Literal["single_label", "multi_label", "regression"]
-"""What is asked of a document: one right label, any number of them, or a number."""
 
 
 def short_digest(text: str) -> str:
@@ -308,6 +304,7 @@ class DocumentPrediction:
         logits: the raw scores, one a label, in the order of the model's labels.
         abstained: the model does not answer, or not for every label (`chosen` is None there); `label` and `score` are
             None then.
+        loss: of the document's raw scores against its right answer, where a task can say it then only and was asked.
     """
 
     id: str
@@ -323,6 +320,7 @@ class DocumentPrediction:
     evidence: tuple[EvidencePassage, ...] | None = None
     logits: tuple[float, ...] = ()
     abstained: bool = False
+    loss: float | None = None
 
     ok = True
 

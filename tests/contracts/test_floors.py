@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "jinja2": ("report/",),
     "ray": ("jobs/engines/ray.py",),
     "rich": ("cli/",),
-    "sklearn": ("training/metrics.py", "training/regression.py", "adapters/", "decide.py", "study/"),
+    "sklearn": ("metrics/", "adapters/", "study/"),
     "tokenizers": ("text/tokenizing.py",),
     "transformers": ("checkpoints/",),
     "typer": ("cli/",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,9 @@ from longdoc.checkpoints.settings import ModelSettings
 from longdoc.checkpoints.weights import read_json
 from longdoc.errors import CheckpointError
 from longdoc.model import LongDocModel
-from longdoc.nn.readout import Readout, ReadoutConfig, VectorsReadoutConfig
+from longdoc.nn.readout import Readout, ReadoutConfig
+from longdoc.tasks import TASKS, task_named
 from longdoc.text.chunking import ChunkingConfig
-from longdoc.types import Task
 
 __all__ = ["classifier_format", "holds_classifier", "labels_of", "load_classifier", "start_readout"]
 
@@ -28,11 +28,7 @@ logger = logging.getLogger(__name__)
 
 _NO_LIMIT = 1 << 31
 
-_TASKS: dict[str | None, Task] = {
-    "single_label_classification": "single_label",
-    "multi_label_classification": "multi_label",
-    "regression": "regression",
-}
+_TASKS = {task.problem_type: task.name for task in TASKS if task.problem_type is not None}
 
 
 def load_classifier(
@@ -78,20 +74,21 @@ def load_classifier(
 
 
 def start_readout(
-    checkpoint: Checkpoint, labels: Sequence[str], asked: ReadoutConfig | None = None
+    checkpoint: Checkpoint, settings: ModelSettings, asked: ReadoutConfig | None = None
 ) -> tuple[Readout, ReadoutConfig]:
     """The readout that training starts from: the checkpoint's own head where it answers with these labels.
 
     Args:
         checkpoint: what training starts from.
-        labels: names of the scores, in their order.
-        asked: the readout that is wanted; None = the checkpoint's own where its labels are these, else the default.
+        settings: task and labels of the new model; its readout where there is no other.
+        asked: the readout that is wanted; None = the checkpoint's own where its labels are these, else the task's.
 
     Returns:
         The readout and its configuration. What the checkpoint cannot fill is newly initialised by torch's generator,
         and logged.
     """
-    own = classifier_format(checkpoint)
+    labels, task = settings.labels, task_named(settings.task)
+    own = None if task.problem_type is None else classifier_format(checkpoint)
     known: tuple[str, ...] = ()
     if own is not None:
         with contextlib.suppress(CheckpointError):  # labels that nobody can use are none to compare with
@@ -99,9 +96,9 @@ def start_readout(
     scored = [len(tensor) for name, tensor in checkpoint.head.items() if name == "head.output.bias"]
     fits = set(known) == set(labels) and scored == [len(known)]
     chosen = asked if asked is not None else own.readout(checkpoint.config) if own is not None and fits else None
-    config = VectorsReadoutConfig() if chosen is None else chosen
-    readout = config.build(checkpoint.encoder.config.width, len(labels))
-    format = None if checkpoint.family is None else checkpoint.family.classifier
+    config = task.default_readout() if chosen is None else chosen
+    readout = config.build(checkpoint.encoder.config.width, task.classes(labels, config))
+    format = None if checkpoint.family is None or task.problem_type is None else checkpoint.family.classifier
     if format is None or format.describe(config, checkpoint.config) is None:
         return readout, config
     order = [known.index(label) for label in labels] if fits else []
@@ -165,7 +162,7 @@ def _longest(folder: Path) -> int:
     return int(limit) if isinstance(limit, int | float) and 4 <= limit < _NO_LIMIT else _NO_LIMIT
 
 
-def _task(config: Mapping[str, Any], labels: int) -> Task:
+def _task(config: Mapping[str, Any], labels: int) -> str:
     """As transformers decides where `problem_type` is not given: one output is a number."""
     named = config.get("problem_type")
-    return _TASKS.get(named if isinstance(named, str) else None, "regression" if labels == 1 else "single_label")
+    return _TASKS.get(named if isinstance(named, str) else "", "regression" if labels == 1 else "single_label")

@@ -34,8 +34,8 @@ from longdoc.errors import CannotWriteError, CheckpointError, UsageError
 from longdoc.files import write_folder
 from longdoc.model import LongDocModel
 from longdoc.nn import Encoder
+from longdoc.tasks import task_named
 from longdoc.text.tokenizing import DocumentTokenizer
-from longdoc.types import Task
 
 __all__ = [
     "LAST_FILES",
@@ -61,11 +61,6 @@ _DECIDING = (
     "tokenizer.json",
     "tokenizer_config.json",
 )
-_PROBLEM_TYPES: dict[Task, str] = {
-    "single_label": "single_label_classification",
-    "multi_label": "multi_label_classification",
-    "regression": "regression",
-}
 
 
 def save_model(
@@ -84,9 +79,9 @@ def save_model(
             does not fit.
     """
     encoder, readout = model.encoder, model.readout
-    family = family_of_encoder(encoder)
+    family, problem_type = family_of_encoder(encoder), task_named(settings.task).problem_type
     config, tensors = encoder_files(encoder, family)
-    format = None if family is None else family.classifier
+    format = None if family is None or problem_type is None else family.classifier
     said = None if format is None else format.describe(settings.readout, config)
     for name, tensor in readout.state_dict().items():
         theirs = format.keys.to_theirs(name) if format is not None and said is not None else None
@@ -96,7 +91,8 @@ def save_model(
     config[OWN_MARK] = True
     config["id2label"] = {str(number): label for number, label in enumerate(settings.labels)}
     config["label2id"] = {label: number for number, label in enumerate(settings.labels)}
-    config["problem_type"] = _PROBLEM_TYPES[settings.task]
+    if problem_type is not None:
+        config["problem_type"] = problem_type
 
     def fill(temporary: Path) -> None:
         fill_folder(temporary, config, tensors, tokenizer)
@@ -147,7 +143,7 @@ def load_model(folder: Path) -> tuple[LongDocModel, ModelSettings, DocumentToken
     checkpoint = open_checkpoint(folder)
     _check_labels(folder, checkpoint, settings)
     with torch.device("meta"):
-        readout = settings.readout.build(checkpoint.encoder.config.width, len(settings.labels))
+        readout = settings.readout.build(checkpoint.encoder.config.width, settings.scores)
     wanted = readout.state_dict()
     head = {name: tensor for name, tensor in checkpoint.head.items() if name in wanted}
     assign(readout, head | checkpoint.readout, str(folder))

@@ -12,8 +12,8 @@ from longdoc.decide import Decisions
 from longdoc.errors import CheckpointError
 from longdoc.nn.readout import ReadoutConfig, VectorsReadoutConfig
 from longdoc.schema import Config
+from longdoc.tasks import TaskName, task_named
 from longdoc.text.chunking import ChunkingConfig
-from longdoc.types import Task
 
 __all__ = ["ModelSettings", "describe_settings", "read_settings"]
 
@@ -24,8 +24,8 @@ _FORMAT = 1
 class ModelSettings(Config):
     """What a model folder says beside the encoder and the weights; the content of `longdoc.json`."""
 
-    task: Task = "single_label"
-    """One right label, any number of them, or a number."""
+    task: TaskName = "single_label"
+    """What is asked of a document: one right label, any number of them, a number."""
     labels: tuple[str, ...] = Field(min_length=1)
     """Names of the scores, in their order; regression has one."""
     chunking: ChunkingConfig = ChunkingConfig()
@@ -45,16 +45,18 @@ class ModelSettings(Config):
         return labels
 
     @model_validator(mode="after")
-    def _decisions_fit_labels(self) -> ModelSettings:
-        conformal, many = self.decisions.conformal, len(self.labels)
-        limits = None if conformal is None else conformal.limits
-        for name, values, expected in (
-            ("thresholds", self.decisions.thresholds, many),
-            ("conformal.limits", limits, many if self.task == "multi_label" else 1),
-        ):
-            if values is not None and len(values) != expected:
-                raise ValueError(f"`decisions.{name}` must have {expected} entries, but has {len(values)} instead.")
+    def _task_is_content(self) -> ModelSettings:
+        task = task_named(self.task)
+        if "readout" not in self.model_fields_set:
+            self.__dict__["readout"] = task.default_readout()
+        task.check_readout(self.readout)
+        task.check_fitted(self.decisions, self.labels)
         return self
+
+    @property
+    def scores(self) -> int:
+        """How many scores the readout gives."""
+        return task_named(self.task).classes(self.labels, self.readout)
 
 
 def describe_settings(settings: ModelSettings) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def _compare_strategies(
         from longdoc.study.compare import compare_strategies
         from longdoc.study.comparison import comparison_table
         from longdoc.study.comparison_picture import draw_comparison
-        from longdoc.training.gold import check_gold, collect_labels
+        from longdoc.tasks import task_named
 
         resolved = load(config, overrides, "compare", HEEDS, BASE)
         check_folder_output(output)
@@ -81,11 +81,11 @@ def _compare_strategies(
             if not inputs:
                 raise UsageError(f"`{option}` must name at least one file, but is missing.")
         train_part, validation_part, test_part = ([] if not n else load_labelled(n, resolved.read) for n in named)
-        task = resolved.model.task
-        check_gold([*train_part, *validation_part], resolved.model.labels, task)
-        labels = resolved.model.labels or collect_labels([*train_part, *validation_part], task)
+        task = task_named(resolved.model.task)
+        task.check_gold([*train_part, *validation_part], resolved.model.labels)
+        labels = resolved.model.labels or task.collect_labels([*train_part, *validation_part])
         if test_part:
-            check_gold(test_part, labels, task, "evaluation")
+            task.check_gold(test_part, labels, "evaluation")
 
         def make(keep: str, readout: Any) -> Any:
             return build_pipeline(_with(resolved, keep, readout), labels)

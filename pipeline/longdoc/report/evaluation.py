@@ -20,7 +20,7 @@ def metrics_table(metrics: Mapping[str, Any]) -> str:
     """The measures with their intervals, one line a label, and the choices behind them.
 
     Args:
-        metrics: of `document_metrics`.
+        metrics: that `longdoc evaluate` writes.
     """
     lines = [f"{counted(metrics['documents'], 'document')}, {metrics['unanswered']} without an answer"]
     for name, value in metrics.items():
@@ -47,7 +47,7 @@ def evaluation_plots(metrics: Mapping[str, Any]) -> dict[str, str]:
     """File name -> SVG: F1 of each label, calibration, and in single-label tasks the confusion of labels.
 
     Args:
-        metrics: of `document_metrics`. A regression has no pictures.
+        metrics: that `longdoc evaluate` writes. A regression has no pictures.
     """
     plots: dict[str, str] = {}
     if rows := metrics.get("per_label"):

@@ -7,7 +7,7 @@ reading all of a document does not help.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,10 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from longdoc.errors import DataError
-from longdoc.training.metrics import document_metrics
-from longdoc.types import Document, Task
+from longdoc.tasks.label_task import LabelTask
+from longdoc.tasks.multi_label import MultiLabel
+from longdoc.tasks.single_label import SingleLabel
+from longdoc.types import Document
 
 __all__ = ["HEAD_WORDS", "tfidf_baseline", "tfidf_scores"]
 
@@ -32,42 +34,46 @@ def tfidf_baseline(
     Args:
         train, test: documents that all have `label` (single-label), or all have `labels` (multi-label).
         head_words: read only so many words of each document; None = the whole text.
-        options: of `document_metrics`.
+        options: `average_over`, `resamples`, `seed`, `confidence`.
 
     Returns:
-        The metrics of `document_metrics` over the sorted labels of both parts.
+        The metrics of the task over the sorted labels of both parts.
 
     Raises:
         DataError: documents without labels, or a single-label task with fewer than two labels in `train`.
     """
-    task: Literal["single_label", "multi_label"] = "single_label"
+    task: LabelTask = SingleLabel()
     if all(document.labels is not None for document in [*train, *test]):
-        task = "multi_label"
+        task = MultiLabel()
     elif any(document.label is None for document in [*train, *test]):
         raise DataError("the baseline needs documents that all have `label` or all have `labels`, but some have none.")
-    given = [[_labels_of(document, task) for document in part] for part in (train, test)]
+    given = [[task.gold_labels(document) for document in part] for part in (train, test)]
     labels = sorted({label for part in given for row in part for label in row})
     gold_train, gold_test = (np.array([[label in row for label in labels] for row in part]) for part in given)
     present = int(gold_train.any(axis=0).sum())
-    if task == "single_label" and present < 2:
+    if not task.several and present < 2:
         raise DataError(f"the baseline needs at least 2 labels in the training part, but finds {present}.")
 
     scores = tfidf_scores(
-        [document.text for document in train], gold_train, [document.text for document in test], task, head_words
+        [document.text for document in train],
+        gold_train,
+        [document.text for document in test],
+        task.several,
+        head_words,
     )
-    gold = gold_test.argmax(axis=1) if task == "single_label" else gold_test
-    return document_metrics(gold, scores, labels, task, **options)
+    gold = gold_test if task.several else gold_test.argmax(axis=1)
+    return task.measure_probabilities(gold, scores, labels, **options)
 
 
 def tfidf_scores(
-    train: Sequence[str], gold: NDArray[np.bool_], test: Sequence[str], task: Task, head_words: int | None = None
+    train: Sequence[str], gold: NDArray[np.bool_], test: Sequence[str], several: bool, head_words: int | None = None
 ) -> NDArray[np.float64]:
     """Probabilities of a linear classifier over words and word pairs.
 
     Args:
         train, test: texts.
-        gold: bool (training texts, C), which labels they have; exactly one each in a single-label task.
-        task: single_label or multi_label.
+        gold: bool (training texts, C), which labels they have; exactly one each unless `several`.
+        several: whether a text has any number of labels, not exactly one.
         head_words: read only so many words of each text; None = all.
 
     Returns:
@@ -78,7 +84,7 @@ def tfidf_scores(
     rows_test = vectorizer.transform(_head(text, head_words) for text in test)
     classifier = LogisticRegression(C=10.0, max_iter=1000)
     scores = np.zeros((len(test), gold.shape[1]))
-    if task == "single_label":
+    if not several:
         classifier.fit(rows_train, gold.argmax(axis=1))
         scores[:, classifier.classes_] = classifier.predict_proba(rows_test)
         return scores
@@ -88,10 +94,6 @@ def tfidf_scores(
         else:
             scores[:, column] = given[0]  # all or none of the training documents have it
     return scores
-
-
-def _labels_of(document: Document, task: str) -> tuple[str, ...]:
-    return document.labels or () if task == "multi_label" else (document.label or "",)
 
 
 def _head(text: str, words: int | None) -> str:

@@ -18,23 +18,24 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from longdoc.decide import Decisions
+from longdoc.errors import UsageError
 from longdoc.files import make_folder, write_text
 from longdoc.pipeline import DocumentRows, Pipeline
 from longdoc.study.baseline import HEAD_WORDS, tfidf_scores
-from longdoc.study.comparison import MAIN, Comparison, Entry, comparison_table
+from longdoc.study.comparison import Comparison, Entry, comparison_table
 from longdoc.study.paired import RESAMPLES, paired_test, verdict
 from longdoc.study.strategies import STRATEGIES, Strategy, strategies_for
+from longdoc.tasks.document_task import DocumentTask
+from longdoc.tasks.label_task import LabelTask
 from longdoc.text.chunking import Keep
 from longdoc.training.data import Example
 from longdoc.training.evaluation import metrics_of
 from longdoc.training.frozen_rows import FrozenRows
-from longdoc.training.gold import encode_targets
 from longdoc.training.loop import fine_tune
-from longdoc.training.metrics import document_metrics
 from longdoc.training.settings import TrainingConfig
-from longdoc.types import Document, DocumentFailure, DocumentPrediction, DocumentResult, Task
+from longdoc.types import Document, DocumentFailure, DocumentResult
 
 __all__ = ["compare_strategies"]
 
@@ -65,24 +66,27 @@ def compare_strategies(
 
     Raises:
         DataError: documents that do not fit the task.
+        UsageError: a task that does not answer for documents as a whole.
     """
     measured = list(test) or list(validation)
     settings = settings.model_copy(update={"freeze": ("encoder",)})
     probe = make("all", STRATEGIES[0].readout)
-    task, labels = probe.settings.task, probe.labels
+    task, labels = probe.task, probe.labels
+    if not isinstance(task, DocumentTask):
+        raise UsageError(f"`model.task` must be one that answers for whole documents, but is {task.name} instead.")
     chosen = strategies_for(task) if strategies is None else list(strategies)
     make_folder(output)
     read: dict[Keep, tuple[Rows, Rows, Rows, float]] = {}
-    entries = [] if task == "regression" else _linear(train, validation, measured, labels, task)
+    entries = _linear(train, validation, measured, labels, task) if isinstance(task, LabelTask) else []
     tell(0, len(chosen))
     for number, strategy in enumerate(chosen):
         if strategy.keep not in read:
             read[strategy.keep] = _read(make(strategy.keep, STRATEGIES[0].readout), train, validation, measured)
         entries.append(
-            _train(make, strategy, read[strategy.keep], train, validation, measured, output / "models", settings)
+            _train(make, strategy, read[strategy.keep], train, validation, measured, output / "models", settings, task)
         )
         tell(number + 1, len(chosen))
-    gold = np.stack([target.numpy() for target in encode_targets(measured, labels, task)])
+    gold = task.gold(measured, labels)
     found = paired_test(entries, gold, task)
     comparison = Comparison(
         task,
@@ -134,6 +138,7 @@ def _train(
     test: Sequence[Document],
     models: Path,
     settings: TrainingConfig,
+    task: DocumentTask,
 ) -> Entry:
     pipeline = make(strategy.keep, strategy.readout)
     of_train, of_validation, of_test = (_as_wide(rows, pipeline) for rows in read[:3])
@@ -146,7 +151,6 @@ def _train(
         settings,
         rows=partial(_GivenRows, train=of_train, validation=of_validation),
     )
-    task = pipeline.settings.task
     results: list[DocumentResult] = [
         pipeline.answer(item) if isinstance(item, DocumentRows) else item for item in of_test
     ]
@@ -154,9 +158,9 @@ def _train(
     return Entry(
         name=strategy.name,
         reads=strategy.keep,
-        validation=float(report.validation[MAIN[task]]),
+        validation=float(report.validation[task.automatic]),
         metrics=metrics_of(pipeline, test, results, RESAMPLES),
-        answers=_answers(pipeline, test, results),
+        answers=task.compared(test, results, pipeline.labels),
         tokens=sum(_computed(item, pipeline, specials) for item in of_test if isinstance(item, DocumentRows)),
         seconds=read[3],
         folder=folder,
@@ -181,56 +185,34 @@ def _computed(item: DocumentRows, pipeline: Pipeline, specials: int) -> int:
     return item.prepared.tokens_read + overlaps + specials * chunks
 
 
-def _answers(pipeline: Pipeline, documents: Sequence[Document], results: Sequence[DocumentResult]) -> NDArray[Any]:
-    if pipeline.settings.task == "regression":
-        return np.array(
-            [
-                (result.value - (document.target or 0.0)) ** 2
-                if isinstance(result, DocumentPrediction) and result.value is not None
-                else np.nan
-                for document, result in zip(documents, results, strict=True)
-            ]
-        )
-    table = np.zeros((len(documents), len(pipeline.labels)), dtype=bool)
-    for row, result in zip(table, results, strict=True):
-        if isinstance(result, DocumentPrediction):
-            if pipeline.settings.task == "single_label":
-                row[int(np.argmax(result.logits))] = True
-            else:
-                given = {score.label for score in result.labels if score.chosen}
-                row[:] = [label in given for label in pipeline.labels]
-    return table
-
-
 def _linear(
     train: Sequence[Document],
     validation: Sequence[Document],
     test: Sequence[Document],
     labels: Sequence[str],
-    task: Task,
+    task: LabelTask,
 ) -> list[Entry]:
     """TF-IDF with a linear classifier, on whole texts and on their first words."""
     gold = {
-        part: np.stack([target.numpy() for target in encode_targets(documents, labels, task)])
+        part: task.gold(documents, labels)
         for part, documents in (("train", train), ("validation", validation), ("test", test))
     }
-    table = np.eye(len(labels), dtype=bool)[gold["train"]] if task == "single_label" else gold["train"].astype(bool)
+    main, table = task.automatic, task.table_of(gold["train"], len(labels))
     entries = []
     kinds = (("TF-IDF, linear", None, "all"), (f"TF-IDF, first {HEAD_WORDS} words", HEAD_WORDS, "head"))
     for name, words, reads in kinds:
         texts = [[document.text for document in part] for part in (train, validation, test)]
         started = time.perf_counter()
-        scores = tfidf_scores(texts[0], table, texts[1] + texts[2], task, words)
+        scores = tfidf_scores(texts[0], table, texts[1] + texts[2], task.several, words)
         on_validation, on_test = np.split(scores, [len(validation)])
         seconds = time.perf_counter() - started
-        chosen = on_test >= 0.5 if task == "multi_label" else np.eye(len(labels), dtype=bool)[on_test.argmax(1)]
         entries.append(
             Entry(
                 name,
                 reads,
-                float(document_metrics(gold["validation"], on_validation, labels, task, resamples=0)["macro_f1"]),
-                document_metrics(gold["test"], on_test, labels, task, resamples=RESAMPLES),
-                chosen,
+                float(task.measure_probabilities(gold["validation"], on_validation, labels, resamples=0)[main]),
+                task.measure_probabilities(gold["test"], on_test, labels, resamples=RESAMPLES),
+                task.given(on_test, Decisions()),
                 0,
                 seconds,
             )

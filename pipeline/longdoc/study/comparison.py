@@ -12,18 +12,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from longdoc.types import Task
+from longdoc.tasks.document_task import DocumentTask
 
-__all__ = ["MAIN", "MEASURES", "Comparison", "Entry", "comparison_table"]
-
-MEASURES: dict[Task, tuple[str, ...]] = {
-    "single_label": ("accuracy", "macro_f1", "expected_calibration_error"),
-    "multi_label": ("micro_f1", "macro_f1", "macro_average_precision"),
-    "regression": ("rmse", "mae", "r2"),
-}
-"""What the table shows."""
-MAIN: dict[Task, str] = {"single_label": "macro_f1", "multi_label": "macro_f1", "regression": "rmse"}
-"""The measure that decides."""
+__all__ = ["Comparison", "Entry", "comparison_table"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +26,7 @@ class Entry:
         reads: `all` of a document, or what of it.
         validation: the main measure on the validation documents, by which the best are chosen.
         metrics: on the test documents, as `longdoc evaluate` gives them.
-        answers: what the paired test compares: bool (B, C) labels, or (B,) squared errors of a regression.
+        answers: what the paired test compares, as the task says.
         tokens: that the encoder computed for the test documents, overlaps and special tokens included.
         seconds: that reading the test documents took, one after the other strategy on the same machine.
         folder: of the model; None where there is none to save.
@@ -56,7 +47,7 @@ class Comparison:
     """All entries, the paired test of the two that matter, and what follows.
 
     Attributes:
-        task: of the documents.
+        task: of the documents; its automatic measure decides.
         documents: numbers of training, validation and test documents.
         held_out: False where there are no test documents and the validation documents, which chose the epochs, were
             measured instead: the numbers then flatter.
@@ -65,7 +56,7 @@ class Comparison:
         verdict: one sentence.
     """
 
-    task: Task
+    task: DocumentTask
     documents: tuple[int, int, int]
     held_out: bool
     entries: list[Entry]
@@ -75,19 +66,19 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return {
-            "task": self.task,
+            "task": self.task.name,
             "documents": dict(zip(("train", "validation", "test"), self.documents, strict=True)),
             "held_out": self.held_out,
             "strategies": [
                 {
                     "name": entry.name,
                     "reads": entry.reads,
-                    "validation": {MAIN[self.task]: entry.validation},
+                    "validation": {self.task.automatic: entry.validation},
                     "tokens": entry.tokens,
                     "seconds": round(entry.seconds, 3),
                     "model": None if entry.folder is None else entry.folder.name,
-                    **{name: entry.metrics.get(name) for name in MEASURES[self.task]},
-                    "intervals": {name: entry.metrics.get("intervals", {}).get(name) for name in MEASURES[self.task]},
+                    **{name: entry.metrics.get(name) for name in self.task.table},
+                    "intervals": {name: entry.metrics.get("intervals", {}).get(name) for name in self.task.table},
                 }
                 for entry in self.entries
             ],
@@ -98,7 +89,7 @@ class Comparison:
 
 def comparison_table(comparison: Comparison) -> str:
     """Markdown: measures with 95 % intervals, cost, and the verdict."""
-    measures = MEASURES[comparison.task]
+    measures = comparison.task.table
     train, validation, test = comparison.documents
     lines = [
         "| strategy | " + " | ".join(name.replace("_", " ") for name in measures) + " | tokens | seconds |",

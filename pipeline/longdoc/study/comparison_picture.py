@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from longdoc.study.comparison import MAIN, Comparison
+from longdoc.study.comparison import Comparison
 from longdoc.study.pictures import pyplot, save_figure
 
 __all__ = ["draw_comparison"]
@@ -24,7 +24,7 @@ def draw_comparison(comparison: Comparison, path: Path) -> None:
         UsageError: another suffix, or matplotlib is not installed.
     """
     plt = pyplot(path)
-    entries, main = comparison.entries, MAIN[comparison.task]
+    entries, main = comparison.entries, comparison.task.automatic
     figure, (left, right) = plt.subplots(
         1, 2, figsize=(10, 1.2 + 0.34 * len(entries)), layout="constrained", sharey=True, width_ratios=(3, 1)
     )

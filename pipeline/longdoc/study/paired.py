@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from longdoc.study.comparison import MAIN, Entry
-from longdoc.training.intervals import bootstrap_f1, bootstrap_means
-from longdoc.types import Task
+from longdoc.study.comparison import Entry
+from longdoc.tasks.document_task import DocumentTask
 
 __all__ = ["RESAMPLES", "paired_test", "verdict"]
 
@@ -21,14 +20,14 @@ RESAMPLES = 1000
 _SIGNIFICANT = 0.05
 
 
-def paired_test(entries: Sequence[Entry], gold: NDArray[Any], task: Task, seed: int = 0) -> dict[str, Any]:
+def paired_test(entries: Sequence[Entry], gold: NDArray[Any], task: DocumentTask, seed: int = 0) -> dict[str, Any]:
     """The best that reads all against the best that does not, by a paired bootstrap over the test documents.
 
     Which two are the best is said by the validation documents, so the test documents choose nothing.
 
     Args:
         entries: of all strategies; those without a model, TF-IDF, take no part.
-        gold: (B,) indices or targets, (B, C) for many labels.
+        gold: as the task's `gold` gives it.
         task: of the documents.
 
     Returns:
@@ -36,7 +35,7 @@ def paired_test(entries: Sequence[Entry], gold: NDArray[Any], task: Task, seed: 
         `p`: twice the smaller share of resamples on one side of no difference (Efron and Tibshirani 1993, chapter 16).
         Empty where one of the two kinds is missing.
     """
-    higher = task != "regression"
+    higher = task.automatic not in task.lower_is_better
     order = sorted((e for e in entries if e.folder is not None), key=lambda e: e.validation, reverse=higher)
     whole = next((entry for entry in order if entry.reads == "all"), None)
     part = next((entry for entry in order if entry.reads != "all"), None)
@@ -44,22 +43,14 @@ def paired_test(entries: Sequence[Entry], gold: NDArray[Any], task: Task, seed: 
         return {}
     drawn = np.random.default_rng(seed).multinomial(len(gold), np.full(len(gold), 1 / len(gold)), size=RESAMPLES)
     counts = np.concatenate([np.ones((1, len(gold))), drawn.astype(np.float64)])  # the documents themselves first
-
-    def measure(entry: Entry) -> NDArray[np.float64]:
-        if task == "regression":
-            return -np.sqrt(bootstrap_means({"mse": entry.answers}, counts)["mse"])
-        right = gold.astype(bool) if task == "multi_label" else np.eye(entry.answers.shape[1], dtype=bool)[gold]
-        averaged = np.flatnonzero(right.any(axis=0))
-        return bootstrap_f1(right, entry.answers, averaged, True, counts)["macro_f1"]
-
-    differences = measure(whole) - measure(part)
+    differences = task.resampled(gold, whole.answers, counts) - task.resampled(gold, part.answers, counts)
     resampled = differences[1:][np.isfinite(differences[1:])]
     low, high = np.percentile(resampled, [2.5, 97.5])
     p = min(1.0, 2 * float(min((resampled <= 0).mean(), (resampled >= 0).mean())))
     return {
         "all": whole.name,
         "truncated": part.name,
-        "measure": MAIN[task],
+        "measure": task.automatic,
         "difference": float(differences[0]),
         "interval": [float(low), float(high)],
         "p": p,
@@ -67,9 +58,9 @@ def paired_test(entries: Sequence[Entry], gold: NDArray[Any], task: Task, seed: 
     }
 
 
-def verdict(entries: Sequence[Entry], test: Mapping[str, Any], task: Task) -> str:
+def verdict(entries: Sequence[Entry], test: Mapping[str, Any], task: DocumentTask) -> str:
     """What follows from the comparison, in a sentence or two."""
-    main = MAIN[task]
+    main = task.automatic
     by_name = {entry.name: entry for entry in entries}
     if not test:
         return "Nothing follows: a strategy that reads all and one that does not are needed."

@@ -6,10 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import TypeAdapter
+
+from longdoc.nn.readout import ReadoutConfig
+from longdoc.tasks import Task
 from longdoc.text.chunking import Keep
-from longdoc.types import Task
 
 __all__ = ["STRATEGIES", "Strategy", "strategies_for"]
+
+_READOUT: TypeAdapter[Any] = TypeAdapter(ReadoutConfig)
 
 
 @dataclass(frozen=True)
@@ -20,13 +25,11 @@ class Strategy:
         name: for people, and of its folder.
         keep: what is read of a document.
         readout: a section of a configuration.
-        tasks: for which it makes sense.
     """
 
     name: str
     keep: Keep
     readout: Mapping[str, Any] = field(default_factory=lambda: {"kind": "vectors", "merger": {"kind": "mean"}})
-    tasks: tuple[Task, ...] = ("single_label", "multi_label", "regression")
 
 
 def _vectors(merger: str) -> dict[str, Any]:
@@ -36,8 +39,6 @@ def _vectors(merger: str) -> dict[str, Any]:
 def _scores(merger: str) -> dict[str, Any]:
     return {"kind": "logits", "merger": {"kind": merger}}
 
-
-_LABELS: tuple[Task, ...] = ("single_label", "multi_label")
 
 STRATEGIES = (
     Strategy("head", "head"),
@@ -50,12 +51,20 @@ STRATEGIES = (
     Strategy("all, hierarchical", "all", _vectors("hierarchical")),
     Strategy("all, max of scores", "all", _scores("max")),
     Strategy("all, log-sum-exp of scores", "all", _scores("logsumexp")),
-    Strategy("all, noisy-or of scores", "all", _scores("noisy_or"), _LABELS),
+    Strategy("all, noisy-or of scores", "all", _scores("noisy_or")),
 )
 """Truncated rows first: what everybody else does. Readouts that learn before chunks are merged, such as
 `label_attention`, are not here: the rows of a frozen encoder cannot be shared with them."""
 
 
 def strategies_for(task: Task) -> list[Strategy]:
-    """Those that make sense for a task."""
-    return [strategy for strategy in STRATEGIES if task in strategy.tasks]
+    """Those whose readout suits a task."""
+    return [strategy for strategy in STRATEGIES if _suits(task, strategy)]
+
+
+def _suits(task: Task, strategy: Strategy) -> bool:
+    try:
+        task.check_readout(_READOUT.validate_python(strategy.readout))
+    except ValueError:
+        return False
+    return True

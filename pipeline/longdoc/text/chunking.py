@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from longdoc.schema import Config
 from longdoc.text.axes import Axis, DocumentAxes
 from longdoc.text.planning import STARTS, Keep, chunk_body, count_chunks, plan_chunks, plan_cores, spans, with_cores
 from longdoc.text.tokenizing import DocumentTokenizer, IdSegment
+from longdoc.text.tokens_read import TokensRead
 from longdoc.types import Chunk, Document, DocumentFailure, Span, TokenizedDocument, short_digest
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "prepare",
     "prepare_many",
     "prepare_tokenized",
+    "prepare_with_tokens",
 ]
 
 LAZY_ABOVE = 1_000_000
@@ -186,6 +188,7 @@ class PreparedDocument:
         unknown_share: share of its characters under unknown tokens.
         characters: length of the text in code points.
         chunks: in text order; may be iterated once.
+        tokens: those that are read, with their places in the text, where they were asked for.
     """
 
     id: str
@@ -195,6 +198,7 @@ class PreparedDocument:
     unknown_share: float
     characters: int
     chunks: Iterable[Chunk]
+    tokens: TokensRead | None = None
 
     def __repr__(self) -> str:
         return f"PreparedDocument(id=#{short_digest(self.id)}, tokens={self.n_tokens}, chunks={self.n_chunks})"
@@ -234,12 +238,33 @@ def prepare_tokenized(document: Document, tokenized: TokenizedDocument, chunker:
     return _prepared(document, len(tokenized), tokenized.unknown_characters, chunker, chunks)
 
 
+def prepare_with_tokens(document: Document, tokenizer: DocumentTokenizer, chunker: Chunker) -> PreparedDocument:
+    """Tokenize and cut one document, and keep where its tokens stand. Memory holds all of them.
+
+    Raises: as `prepare`.
+    """
+    tokenized = tokenizer.tokenize(document)
+    prepared = prepare_tokenized(document, tokenized, chunker)
+    chunks = tuple(prepared.chunks)
+    read = np.zeros(len(tokenized), dtype=bool)
+    for chunk in chunks:
+        read[chunk.core.start : chunk.core.end] = True
+    numbers = np.flatnonzero(read).astype(np.int32)
+    places = tuple((chunk.span, chunk.core) for chunk in chunks)
+    tokens = TokensRead(document.text, tokenized.offsets[numbers], numbers, places)
+    return replace(prepared, chunks=chunks, tokens=tokens)
+
+
 def prepare_many(
-    documents: Sequence[Document], tokenizer: DocumentTokenizer, chunker: Chunker
+    documents: Sequence[Document], tokenizer: DocumentTokenizer, chunker: Chunker, keep_tokens: bool = False
 ) -> list[PreparedDocument | DocumentFailure]:
-    """As `prepare` for each document, all but long ones side by side on all cores, with failures in their places."""
+    """As `prepare` for each document, all but long ones side by side on all cores, with failures in their places.
+
+    Args:
+        keep_tokens: as in `prepare_with_tokens`, text by text.
+    """
     together = [place for place, document in enumerate(documents) if len(document.text) <= LAZY_ABOVE]
-    if chunker.axes:
+    if chunker.axes or keep_tokens:
         together = []  # axes need offsets, which are made text by text
     try:
         found = dict(zip(together, tokenizer.ids_of_many([documents[place].text for place in together]), strict=True))
@@ -250,7 +275,7 @@ def prepare_many(
         try:
             if place in found:
                 return _from_segments(document, found[place], chunker)
-            return prepare(document, tokenizer, chunker)
+            return (prepare_with_tokens if keep_tokens else prepare)(document, tokenizer, chunker)
         except DocumentError as error:
             return DocumentFailure(document.id, error.reason, error.stage, type(error).__name__, str(error))
 

@@ -10,10 +10,11 @@ import numpy as np
 import torch
 
 from longdoc.errors import DataError, UsageError
+from longdoc.nn.readout import Readout
+from longdoc.tasks import Task
 from longdoc.text.chunking import Chunker, PreparedDocument, prepare_many
 from longdoc.text.tokenizing import DocumentTokenizer
-from longdoc.training.gold import encode_targets
-from longdoc.types import Chunk, Document, Task, short_digest
+from longdoc.types import Chunk, Document, short_digest
 
 __all__ = [
     "EpochSampler",
@@ -33,7 +34,7 @@ class Example:
         number: of the document among those that were given, from 0.
         id: the document's.
         chunks: every chunk that is read.
-        target: int64 () for a single label, float32 (C,) for many, float32 () for a number.
+        target: what the task's loss compares with the document's scores.
         tokens: tokens that the encoder computes for it, special tokens and overlap included.
     """
 
@@ -54,12 +55,14 @@ def build_examples(
     labels: Sequence[str],
     task: Task,
     max_unknown_share: float = 1.0,
+    readout: Readout | None = None,
 ) -> tuple[list[Example], Counter[str]]:
     """Tokenize and chunk labelled documents.
 
     Args:
         max_unknown_share: what a document may have of unknown characters, as in predictions: what would not be
             answered is not learned from.
+        readout: of the model, which some tasks ask how their targets look.
 
     Returns:
         The examples, and how many documents were left out for which reason: the caller says so.
@@ -67,13 +70,13 @@ def build_examples(
     Raises:
         DataError: no document is left.
     """
-    targets = encode_targets(documents, labels, task)
+    task.check_gold(documents, labels, "evaluation")
     examples: list[Example] = []
     left_out: Counter[str] = Counter()
     for start in range(0, len(documents), _GROUP):
         group = documents[start : start + _GROUP]
         for number, (document, prepared) in enumerate(
-            zip(group, prepare_many(group, tokenizer, chunker), strict=True), start
+            zip(group, prepare_many(group, tokenizer, chunker, task.needs_tokens), strict=True), start
         ):
             if not isinstance(prepared, PreparedDocument):
                 left_out[prepared.reason] += 1
@@ -82,7 +85,8 @@ def build_examples(
             else:
                 chunks = tuple(prepared.chunks)
                 tokens = sum(len(chunk) for chunk in chunks)
-                examples.append(Example(number, document.id, chunks, targets[number], tokens))
+                target = task.target(document, labels, prepared.tokens, readout)
+                examples.append(Example(number, document.id, chunks, target, tokens))
     if not examples:
         raise DataError(
             f"training needs at least 1 document that can be read, but none of {len(documents)} can: "

@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-import torch
-
-from longdoc.decide import probabilities
 from longdoc.errors import DataError
 from longdoc.pipeline import Pipeline
-from longdoc.training.decision_metrics import decision_metrics
-from longdoc.training.gold import encode_targets
-from longdoc.training.loss import DocumentLoss
-from longdoc.training.metrics import document_metrics
 from longdoc.types import Document, DocumentPrediction, DocumentResult
 
 __all__ = ["evaluate_documents", "metrics_of"]
@@ -31,9 +23,9 @@ def evaluate_documents(
     Raises:
         DataError: labels that the model does not know, or not one document with an answer.
     """
-    encode_targets(documents, pipeline.labels, pipeline.settings.task)  # refuse unknown labels before the long part
+    pipeline.task.check_gold(documents, pipeline.labels, "evaluation")  # refuse unknown labels before the long part
     results: list[DocumentResult] = []
-    for result in pipeline.stream(documents):
+    for result in pipeline.stream_measured(documents):
         results.append(result)
         if progress is not None:
             progress(len(results), len(documents))
@@ -45,27 +37,18 @@ def metrics_of(
 ) -> dict[str, Any]:
     """Metrics from results that are there already, in the order of the documents; 0 `resamples` = no intervals.
 
-    A document without an answer counts as wrong where labels are compared; `loss` and other measures of scores leave
-    it out. `loss` is that of the raw scores; all other measures are of what the pipeline answers: probabilities under
-    its temperature, labels by its thresholds. Where it abstains they take the answer that it would have given; how
-    abstention keeps its word stands under `abstention`.
+    A document without an answer counts as wrong where answers are compared; `loss` and other measures of scores leave
+    it out. `loss` is that of the raw scores; all other measures are of what the pipeline answers.
     """
-    task, labels, decisions = pipeline.settings.task, pipeline.labels, pipeline.settings.decisions
-    gold = np.stack([target.numpy() for target in encode_targets(documents, labels, task)])
-    answers = [result for result in results if isinstance(result, DocumentPrediction)]
-    if not answers:
+    task, labels, readout = pipeline.task, pipeline.labels, pipeline.model.readout
+    task.check_gold(documents, labels, "evaluation")
+    answered = [(d, r) for d, r in zip(documents, results, strict=True) if isinstance(r, DocumentPrediction)]
+    if not answered:
         raise DataError(f"metrics need at least 1 answered document, but none of {len(documents)} has an answer.")
-    logits = np.full((len(documents), len(labels)), np.nan)
-    answered = [number for number, result in enumerate(results) if isinstance(result, DocumentPrediction)]
-    logits[answered] = [answer.logits for answer in answers]
-    losses = DocumentLoss(task)(torch.from_numpy(logits[answered]), list(torch.from_numpy(gold[answered])))
-    scores = np.full_like(logits, np.nan)
-    scores[answered] = probabilities(logits[answered], task, decisions.temperature)
-    measured = document_metrics(
-        gold, scores, labels, task, threshold=decisions.thresholds or 0.5, resamples=resamples
-    ) | decision_metrics(gold[answered], logits[answered], task, decisions)
-    return measured | {
-        "loss": float(losses.mean()),
+    answers = [answer for _, answer in answered]
+    loss = task.mean_loss([document for document, _ in answered], answers, labels, readout)
+    return task.metrics(documents, results, labels, pipeline.settings.decisions, readout, resamples) | {
+        "loss": loss,
         "tokens": sum(answer.n_tokens for answer in answers),
         "tokens_read": sum(answer.tokens_read for answer in answers),
     }

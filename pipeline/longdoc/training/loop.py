@@ -26,7 +26,6 @@ from longdoc.training.data import EpochSampler, Example, build_examples, check_r
 from longdoc.training.decisions import fit_on_validation
 from longdoc.training.evaluation import metrics_of
 from longdoc.training.frozen_rows import FrozenRows
-from longdoc.training.loss import DocumentLoss
 from longdoc.training.metrics_file import MetricsFile
 from longdoc.training.optimizer import LinearSchedule, build_optimizer, freeze_parts
 from longdoc.training.progress import TrainingProgress, TrainingReport
@@ -112,15 +111,18 @@ class _Run:
         self.model = pipeline.model
         self.model.to(self.accelerator.device)
         self.frozen = freeze_parts(self.model, settings.freeze)
-        task, labels = pipeline.settings.task, pipeline.labels
+        task, labels, readout = pipeline.task, pipeline.labels, self.model.readout
         unknown = pipeline.prediction.max_unknown_share
         if validation:
             check_readable(validation, pipeline.tokenizer, pipeline.chunker, unknown)
-        self.examples, left_out = build_examples(train, pipeline.tokenizer, pipeline.chunker, labels, task, unknown)
-        self.loss = DocumentLoss(task, [e.target for e in self.examples], len(labels), settings.class_weights)
-        self.rows = rows(pipeline) if self.frozen and not self.model.readout.learns_rows else None
-        self.best = BestEpoch(chosen_metric(settings.metric_for_best_model, task, bool(validation)))
-        settings.decisions.check(task, len(validation))
+        self.examples, left_out = build_examples(
+            train, pipeline.tokenizer, pipeline.chunker, labels, task, unknown, readout
+        )
+        self.loss = task.loss(readout, [e.target for e in self.examples], readout.classes, settings.class_weights)
+        self.rows = rows(pipeline) if self.frozen and not readout.learns_rows else None
+        metric = chosen_metric(settings.metric_for_best_model, task, bool(validation))
+        self.best = BestEpoch(metric, metric in task.lower_is_better)
+        task.check_decisions(settings.decisions, len(validation))
         self.report = TrainingReport(
             metric=self.best.metric,
             train_documents=len(self.examples),
@@ -221,8 +223,8 @@ class _Run:
         value = torch.zeros((), device=self.accelerator.device)
         if mine:
 
-            def total(logits: torch.Tensor) -> torch.Tensor:
-                return self.loss(logits, targets).sum() / documents
+            def total(scores: torch.Tensor) -> torch.Tensor:
+                return self.loss(scores, targets).sum() / documents
 
             if self.rows is not None:
                 cached, owner, weights = self.rows.gather(members, self.accelerator.device)
@@ -272,10 +274,10 @@ class _Run:
         pipeline.model.eval()
         numbers = list(range(accelerator.process_index, len(documents), accelerator.num_processes))
         if self.rows is not None:
-            kept = [self.rows.validation[n] for n in numbers]
-            results = [pipeline.answer(item) if isinstance(item, DocumentRows) else item for item in kept]
+            kept = [(self.rows.validation[n], documents[n]) for n in numbers]
+            results = [pipeline.answer(item, d) if isinstance(item, DocumentRows) else item for item, d in kept]
         else:
-            results = pipeline.predict([documents[n] for n in numbers])
+            results = list(pipeline.stream_measured([documents[n] for n in numbers]))
         gathered = list(zip(numbers, results, strict=True))
         if accelerator.num_processes > 1:
             gathered = gather_object(gathered)

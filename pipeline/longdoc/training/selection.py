@@ -9,17 +9,10 @@ import torch
 
 from longdoc.errors import ConfigurationError
 from longdoc.model import LongDocModel
-from longdoc.types import DocumentResult, Task
+from longdoc.tasks import Task
+from longdoc.types import DocumentResult
 
 __all__ = ["BestEpoch", "chosen_metric"]
-
-_LOWER_IS_BETTER = frozenset({"loss", "rmse", "mae", "expected_calibration_error", "log_loss"})
-_KNOWN: dict[Task, tuple[str, ...]] = {
-    "single_label": ("loss", "accuracy", "macro_f1", "micro_f1"),
-    "multi_label": ("loss", "macro_f1", "micro_f1", "macro_average_precision"),
-    "regression": ("loss", "rmse", "mae", "r2"),
-}
-_AUTOMATIC: dict[Task, str] = {"single_label": "macro_f1", "multi_label": "macro_f1", "regression": "rmse"}
 
 
 def chosen_metric(asked: str, task: Task, has_validation: bool) -> str:
@@ -31,10 +24,10 @@ def chosen_metric(asked: str, task: Task, has_validation: bool) -> str:
     if not has_validation:
         return "loss"
     if asked == "auto":
-        return _AUTOMATIC[task]
-    if asked not in _KNOWN[task]:
+        return task.automatic
+    if asked not in task.metric_names:
         raise ConfigurationError(
-            f"`training.metric_for_best_model` must be auto or one of {', '.join(_KNOWN[task])}, but is {asked!r} "
+            f"`training.metric_for_best_model` must be auto or one of {', '.join(task.metric_names)}, but is {asked!r} "
             "instead."
         )
     return asked
@@ -46,6 +39,7 @@ class BestEpoch:
 
     Attributes:
         metric: name of what decides.
+        lower_is_better: of it.
         epoch: counted from 1; 0 before the first validation.
         value: of the metric then.
         results: the answers for the validation documents then.
@@ -53,6 +47,7 @@ class BestEpoch:
     """
 
     metric: str
+    lower_is_better: bool = False
     epoch: int = 0
     value: float = math.nan
     results: list[DocumentResult] = field(default_factory=list)
@@ -71,4 +66,4 @@ class BestEpoch:
             return False
         if math.isnan(self.value):
             return True
-        return value < self.value if self.metric in _LOWER_IS_BETTER else value > self.value
+        return value < self.value if self.lower_is_better else value > self.value

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from longdoc.schema import Config
-from longdoc.training.decision_settings import DecisionConfig
+from longdoc.tasks.decision_settings import DecisionConfig
 
 __all__ = ["TrainingConfig"]
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from longdoc.report.evaluation import evaluation_plots, metrics_table
-from longdoc.training.metrics import document_metrics
+from longdoc.tasks.regression import Regression
+from task_kit import measure
 
 HOSTILE = '"><script>alert(1)</script>'
 LABELS = ("lease", HOSTILE, "never")
@@ -17,7 +18,7 @@ LABELS = ("lease", HOSTILE, "never")
 @pytest.fixture(scope="module")
 def metrics():
     scores = np.array([[0.8, 0.1, 0.1], [0.6, 0.3, 0.1], [0.2, 0.7, 0.1], [np.nan] * 3])
-    return document_metrics([0, 1, 1, 0], scores, LABELS, "single_label", resamples=200)
+    return measure([0, 1, 1, 0], scores, LABELS, "single_label", resamples=200)
 
 
 def test_the_table_shows_measures_intervals_labels_and_choices(metrics):
@@ -39,7 +40,7 @@ def test_the_table_shows_measures_intervals_labels_and_choices(metrics):
 
 
 def test_an_undefined_measure_is_a_dash():
-    table = metrics_table(document_metrics([1.0, 1.0], [[1.0], [2.0]], ["size"], "regression"))
+    table = metrics_table(Regression().measure(np.array([1.0, 1.0]), np.array([[1.0], [2.0]]), ["size"]))
 
     assert "  r2                               -" in table.splitlines()
     assert "  mae                          0.500  [0.000, 1.000]" in table.splitlines()
@@ -67,7 +68,7 @@ def test_pictures_are_whole_and_hold_the_numbers(metrics):
 def test_what_cannot_stand_in_xml_is_replaced(odd):
     """A control character in a label made files that no viewer opens."""
     scores = np.array([[0.8, 0.2], [0.3, 0.7]])
-    plots = evaluation_plots(document_metrics([0, 1], scores, (odd, "tab\tand \u00e9"), "single_label", resamples=0))
+    plots = evaluation_plots(measure([0, 1], scores, (odd, "tab\tand \u00e9"), "single_label", resamples=0))
     for name in ("labels.svg", "confusion.svg"):
         root = ElementTree.fromstring(plots[name].encode("utf-8"))
         texts = [element.text for element in root.iter() if element.tag.endswith("text")]
@@ -76,7 +77,7 @@ def test_what_cannot_stand_in_xml_is_replaced(odd):
 
 
 def test_a_regression_has_no_pictures():
-    assert evaluation_plots(document_metrics([1.0, 2.0], [[1.0], [2.0]], ["size"], "regression")) == {}
+    assert evaluation_plots(Regression().measure(np.array([1.0, 2.0]), np.array([[1.0], [2.0]]), ["size"])) == {}
 
 
 def test_the_table_says_how_many_answers_were_held_back(metrics):

@@ -21,6 +21,7 @@ from longdoc.study.compare import compare_strategies
 from longdoc.study.comparison import Comparison, Entry, comparison_table
 from longdoc.study.paired import paired_test, verdict
 from longdoc.study.strategies import STRATEGIES, strategies_for
+from longdoc.tasks import task_named
 from longdoc.types import Document
 
 pytestmark = pytest.mark.usefixtures("minilm_folder")
@@ -126,18 +127,18 @@ def test_the_paired_test_resamples_documents_and_compares_the_best_of_both_kinds
         entry("c", "head", 0.5, bad, 0.6, here),
         entry("d", "tail", 0.4, good, 0.9, here),
     ]
-    found = paired_test(entries, gold, "single_label")
+    found = paired_test(entries, gold, task_named("single_label"))
     assert (found["all"], found["truncated"]) == ("a", "c")
     expected = f1_score(gold, good.argmax(1), average="macro") - f1_score(gold, bad.argmax(1), average="macro")
     assert found["difference"] == pytest.approx(expected)
     assert found["interval"][0] < expected < found["interval"][1]
     assert found["p"] < 0.01
-    same = paired_test([entries[1], entry("e", "head", 0.5, good, 0.9, here)], gold, "single_label")
+    same = paired_test([entries[1], entry("e", "head", 0.5, good, 0.9, here)], gold, task_named("single_label"))
     assert (same["difference"], same["p"]) == (0.0, 1.0)
-    assert paired_test(entries[:3], gold, "single_label") == {}
+    assert paired_test(entries[:3], gold, task_named("single_label")) == {}
     errors = random.random(60)
     numbers = [entry("a", "all", 1.0, errors, 1.0, here), entry("c", "head", 2.0, errors + 1.0, 1.4, here)]
-    worse = paired_test(numbers, gold, "regression")
+    worse = paired_test(numbers, gold, task_named("regression"))
     assert worse["difference"] == pytest.approx(np.sqrt((errors + 1).mean()) - np.sqrt(errors.mean()))
     assert worse["p"] == 0.0
 
@@ -170,12 +171,12 @@ def test_the_verdict_says_what_follows(p: float, difference: float, words: float
         entry("c", "head", 0.8, [], 0.7, Path("x")),
     ]
     found = {"all": "a", "truncated": "c", "p": p, "difference": difference}
-    assert verdict(entries, found, "single_label") == said
-    assert verdict(entries, {}, "single_label").startswith("Nothing follows")
+    assert verdict(entries, found, task_named("single_label")) == said
+    assert verdict(entries, {}, task_named("single_label")).startswith("Nothing follows")
 
 
 def test_a_regression_has_no_words_and_no_probabilities_to_merge(tmp_path: Path) -> None:
-    assert "all, noisy-or of scores" not in [strategy.name for strategy in strategies_for("regression")]
+    assert "all, noisy-or of scores" not in [strategy.name for strategy in strategies_for(task_named("regression"))]
     documents = [Document(id=str(n), text="word " * (5 + 9 * n), target=float(n)) for n in range(8)]
     settings = load_config(base={"training": TRAINING | {"num_train_epochs": 1}}).training
     chosen = [strategy for strategy in STRATEGIES if strategy.name in ("head", "all, mean")]

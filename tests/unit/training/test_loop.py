@@ -9,10 +9,11 @@ import torch
 
 import longdoc as library
 from longdoc.api import train_with_report
+from longdoc.tasks import task_named
 from longdoc.training.loop import BEST_SO_FAR
 from longdoc.training.progress import TrainingProgress
 from longdoc.training.selection import BestEpoch, chosen_metric
-from longdoc.types import Document, Task
+from longdoc.types import Document
 from nn_kit import tiny_model
 
 CONFIG = Path(__file__).parents[3] / "configs" / "debug_tiny.yaml"
@@ -59,7 +60,7 @@ def test_the_kept_epoch_is_the_best_one_and_not_the_last(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("metric", ["loss", "rmse", "mae"])
 def test_errors_are_better_when_they_are_lower(metric: str) -> None:
-    best, model = BestEpoch(metric), tiny_model()
+    best, model = BestEpoch(metric, metric in task_named("regression").lower_is_better), tiny_model()
     assert [best.offer(n, value, [], model) for n, value in enumerate((2.0, 3.0, 1.0), 1)] == [True, False, True]
 
 
@@ -72,13 +73,13 @@ def test_errors_are_better_when_they_are_lower(metric: str) -> None:
         ("accuracy", "single_label", False, "loss"),
     ],
 )
-def test_the_metric_that_decides(asked: str, task: Task, has_validation: bool, metric: str) -> None:
-    assert chosen_metric(asked, task, has_validation) == metric
+def test_the_metric_that_decides(asked: str, task: str, has_validation: bool, metric: str) -> None:
+    assert chosen_metric(asked, task_named(task), has_validation) == metric
 
 
 def test_a_metric_that_the_task_does_not_have_is_refused() -> None:
     with pytest.raises(library.errors.ConfigurationError) as caught:
-        chosen_metric("rmse", "single_label", True)
+        chosen_metric("rmse", task_named("single_label"), True)
     assert str(caught.value) == (
         "`training.metric_for_best_model` must be auto or one of loss, accuracy, macro_f1, micro_f1, but is 'rmse' "
         "instead."

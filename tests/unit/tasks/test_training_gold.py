@@ -6,8 +6,10 @@ import pytest
 import torch
 
 from longdoc.errors import DataError
-from longdoc.training.gold import check_gold, collect_labels, doubtful, encode_targets
-from longdoc.types import Document, Task
+from longdoc.tasks import task_named
+from longdoc.tasks.gold import doubtful
+from longdoc.types import Document
+from task_kit import targets
 
 SECRET = "Mr Smith is ill"
 
@@ -21,22 +23,22 @@ def numbers(*targets: float) -> list[Document]:
 
 
 def test_labels_are_sorted_names() -> None:
-    assert collect_labels(documents("b", "a", "b"), "single_label") == ("a", "b")
+    assert task_named("single_label").collect_labels(documents("b", "a", "b")) == ("a", "b")
     many = [Document(id="1", text="x", labels=("z", "y")), Document(id="2", text="x", labels=())]
-    assert collect_labels(many, "multi_label") == ("y", "z")
-    assert collect_labels([Document(id="1", text="x", target=1.5)], "regression") == ("value",)
+    assert task_named("multi_label").collect_labels(many) == ("y", "z")
+    assert task_named("regression").collect_labels([Document(id="1", text="x", target=1.5)]) == ("value",)
 
 
 def test_one_label_is_not_a_task() -> None:
     with pytest.raises(DataError, match=r"needs at least 2 different labels, but the data have 1\.$"):
-        collect_labels(documents("a", "a"), "single_label")
+        task_named("single_label").collect_labels(documents("a", "a"))
 
 
 def test_targets_have_the_form_of_the_task() -> None:
-    assert [int(t) for t in encode_targets(documents("b", "a"), ("a", "b"), "single_label")] == [1, 0]
-    rows = encode_targets([Document(id="1", text="x", labels=("c", "a"))], ("a", "b", "c"), "multi_label")
+    assert [int(t) for t in targets(documents("b", "a"), ("a", "b"), "single_label")] == [1, 0]
+    rows = targets([Document(id="1", text="x", labels=("c", "a"))], ("a", "b", "c"), "multi_label")
     assert rows[0].tolist() == [1.0, 0.0, 1.0]
-    numbers = encode_targets([Document(id="1", text="x", target=-2.0)], ("value",), "regression")
+    numbers = targets([Document(id="1", text="x", target=-2.0)], ("value",), "regression")
     assert torch.equal(numbers[0], torch.tensor(-2.0))
 
 
@@ -62,7 +64,7 @@ def test_targets_have_the_form_of_the_task() -> None:
 )
 def test_a_missing_field_is_counted_and_placed(purpose, message: str) -> None:
     with pytest.raises(DataError) as caught:
-        check_gold(documents("a", None, "b", None), None, "single_label", purpose)
+        task_named("single_label").check_gold(documents("a", None, "b", None), None, purpose)
     assert str(caught.value) == message
 
 
@@ -82,51 +84,51 @@ def test_a_missing_field_is_counted_and_placed(purpose, message: str) -> None:
         ),
     ],
 )
-def test_an_unknown_label_is_counted_and_placed_and_never_shown(task: Task, purpose, message: str) -> None:
+def test_an_unknown_label_is_counted_and_placed_and_never_shown(task: str, purpose, message: str) -> None:
     """A column that was taken for labels by mistake holds text."""
     given = documents("a", SECRET, SECRET)
     if task == "multi_label":
         given = [Document(id=d.id, text=d.text, labels=(d.label or "",)) for d in given]
     with pytest.raises(DataError) as caught:
-        check_gold(given, ("a", "b"), task, purpose)
+        task_named(task).check_gold(given, ("a", "b"), purpose)
     assert str(caught.value) == message
 
 
 def test_only_the_first_places_are_listed() -> None:
     with pytest.raises(DataError, match=r"numbers 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 5 more"):
-        check_gold(documents(*[None] * 15), None, "single_label")
+        task_named("single_label").check_gold(documents(*[None] * 15), None)
 
 
 @pytest.mark.parametrize("target", [1e300, -1e19])
 def test_a_target_whose_square_is_no_float32_is_refused(target: float) -> None:
     with pytest.raises(DataError) as caught:
-        check_gold(numbers(1.0, target), None, "regression")
+        task_named("regression").check_gold(numbers(1.0, target), None)
     assert str(caught.value) == (
         "`target` must be between -1e+18 and 1e+18 in every training document, but is beyond in 1 of 2 (number 2). "
         "Divide all by a constant."
     )
-    check_gold(numbers(1e18, 0.0), None, "regression")
+    task_named("regression").check_gold(numbers(1e18, 0.0), None)
 
 
 def test_a_validation_document_that_was_trained_on_is_pointed_out() -> None:
     train, validation = documents("a", "b"), [*documents("a"), Document(id="z", text="new", label="b")]
-    assert doubtful(train, validation, "single_label") == [
+    assert doubtful(train, validation, task_named("single_label").gold_labels) == [
         "1 validation document of 2 has the text of a training document (number 1): the measured quality will be too "
         "good."
     ]
-    assert doubtful(train, validation[1:], "single_label") == []
+    assert doubtful(train, validation[1:], task_named("single_label").gold_labels) == []
 
 
 def test_a_label_without_a_training_document_is_pointed_out() -> None:
     validation = [Document(id="z", text="new", label=SECRET), Document(id="y", text="newer", label="a")]
-    assert doubtful(documents("a", "b"), validation, "single_label") == [
+    assert doubtful(documents("a", "b"), validation, task_named("single_label").gold_labels) == [
         "1 label stands in validation documents only (number 1): no training document shows the model what it is."
     ]
 
 
 def test_spellings_of_one_label_are_pointed_out() -> None:
-    assert doubtful(documents("yes", "Yes ", "1", " 1", "1.0"), [], "single_label") == [
+    assert doubtful(documents("yes", "Yes ", "1", " 1", "1.0"), [], task_named("single_label").gold_labels) == [
         "5 labels are 2 if capitals, spaces and ways to write a number do not count: each spelling is a class of its "
         "own."
     ]
-    assert doubtful(documents("yes", "no", "1", "2"), [], "single_label") == []
+    assert doubtful(documents("yes", "no", "1", "2"), [], task_named("single_label").gold_labels) == []

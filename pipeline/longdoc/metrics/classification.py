@@ -15,15 +15,15 @@ Shapes: B documents, C labels of the model.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import average_precision_score, confusion_matrix
 
 from longdoc.errors import UsageError
-from longdoc.training.calibration import BINS, Calibration
-from longdoc.training.intervals import (
+from longdoc.metrics.calibration import BINS, Calibration
+from longdoc.metrics.intervals import (
     Bools,
     Floats,
     bootstrap_average_precision,
@@ -32,10 +32,8 @@ from longdoc.training.intervals import (
     bootstrap_means,
     describe_intervals,
 )
-from longdoc.training.regression import regression_metrics
-from longdoc.types import Task
 
-__all__ = ["classification_metrics", "document_metrics"]
+__all__ = ["classification_metrics"]
 
 _NO_INTERVAL = (
     "none: chance alone makes the calibration error larger, and a resample adds chance once more, so that no bootstrap "
@@ -44,40 +42,12 @@ _NO_INTERVAL = (
 _EMPTY = "a document without labels that is given none counts 1 in sample_f1"
 
 
-def document_metrics(
-    gold: ArrayLike,
-    scores: ArrayLike,
-    labels: Sequence[str],
-    task: Task,
-    *,
-    threshold: float | Sequence[float] = 0.5,
-    **options: Any,
-) -> dict[str, Any]:
-    """The metrics of a task from gold values and scores alone.
-
-    Args:
-        gold: int (B,), bool (B, C) or float (B,): index of the right label, right labels, right number.
-        scores: float (B, C), probabilities; in a regression (B, 1), the numbers. NaN in a row = no answer.
-        labels: the C labels of the model.
-        task: "single_label", "multi_label" or "regression".
-        threshold: of `multi_label`: a label is given where its probability reaches it; one for all or one a label.
-        options: `average_over`, `resamples`, `seed`, `confidence` of `classification_metrics`.
-    """
-    values = np.asarray(scores, dtype=np.float64)
-    if task == "regression":
-        return regression_metrics(gold, values.reshape(-1), **options)
-    if task == "multi_label":
-        return classification_metrics(gold, values >= np.asarray(threshold), values, labels, "multi_label", **options)
-    best = np.where(np.isfinite(values).all(axis=1), np.nan_to_num(values).argmax(axis=1), -1)
-    return classification_metrics(gold, best, values, labels, "single_label", **options)
-
-
 def classification_metrics(
     gold: ArrayLike,
     predicted: ArrayLike,
     scores: ArrayLike,
     labels: Sequence[str],
-    task: Literal["single_label", "multi_label"],
+    several: bool,
     *,
     average_over: Sequence[str] | None = None,
     resamples: int = 1000,
@@ -87,26 +57,27 @@ def classification_metrics(
     """Metrics of a classification with intervals.
 
     Args:
-        gold: int (B,), the index of the right label; bool (B, C) in a multi-label task.
-        predicted: what was answered, likewise; -1 = no answer in a single-label task.
+        gold: int (B,), the index of the right label; bool (B, C) where `several`.
+        predicted: what was answered, likewise; -1 = no answer where a document has one label.
         scores: float (B, C), probabilities; a row that is not finite = no answer.
         labels: the C labels of the model, in the order of the columns.
+        several: whether a document has any number of labels, not exactly one.
         average_over: the labels of the two macro averages; None = those that occur in `gold`.
         resamples: how many bootstrap resamples; 0 leaves the intervals out.
         confidence: share of the resamples between the two ends of an interval.
 
     Returns:
-        `task`, `documents`, `unanswered`, `labels`, `labels_without_support`; the measures, None where undefined:
-        `accuracy` (multi-label: `subset_accuracy` and `sample_f1`), `macro_f1`, `macro_f1_all_labels`, `micro_f1`,
+        `documents`, `unanswered`, `labels`, `labels_without_support`; the measures, None where undefined:
+        `accuracy` (several: `subset_accuracy` and `sample_f1`), `macro_f1`, `macro_f1_all_labels`, `micro_f1`,
         `macro_average_precision` (area under the precision-recall curve without interpolation), `log_loss`
-        (multi-label: mean over labels), `expected_calibration_error`; `intervals`: measure -> [low, high], for all but
-        the last; `per_label`; `calibration` bins; `confusion` of a single-label task (rows gold); `choices`.
+        (several: mean over labels), `expected_calibration_error`; `intervals`: measure -> [low, high], for all but
+        the last; `per_label`; `calibration` bins; `confusion` where there is one (rows gold); `choices`.
 
     Raises:
         UsageError: there is no document, or shapes or indices do not fit `labels`.
     """
     names, probability = list(labels), np.asarray(scores, dtype=np.float64)
-    right, answer = _as_tables(gold, predicted, probability, len(names), task)
+    right, answer = _as_tables(gold, predicted, probability, len(names), several)
     averaged = np.flatnonzero(right.any(axis=0)) if average_over is None else _columns(names, average_over)
     answered = np.isfinite(probability).all(axis=1)
     known, probability = right[answered], probability[answered]
@@ -117,8 +88,11 @@ def classification_metrics(
     ]
     f1 = np.array([row["f1"] or 0.0 for row in per_label])
     precisions = [row["average_precision"] for row in (per_label[column] for column in averaged)]
-    of_labels, of_scores = _label_agreement(right, answer, task), {"log_loss": _log_losses(known, probability, task)}
-    calibration = Calibration(known, probability, task)
+    of_labels, of_scores = (
+        _label_agreement(right, answer, several),
+        {"log_loss": _log_losses(known, probability, several)},
+    )
+    calibration = Calibration(known, probability, several)
     measures: dict[str, float | None] = {
         **{name: _mean(values) for name, values in of_labels.items()},
         "macro_f1": _mean(f1[averaged]),
@@ -139,40 +113,41 @@ def classification_metrics(
         }
 
     return {
-        "task": task,
         "documents": len(right),
-        "unanswered": int((~answered if task == "multi_label" else ~answered | ~answer.any(axis=1)).sum()),
+        "unanswered": int((~answered if several else ~answered | ~answer.any(axis=1)).sum()),
         "labels": len(names),
         "labels_without_support": int((~right.any(axis=0)).sum()),
         **measures,
         "intervals": bootstrap_intervals(resampled, len(right), resamples, seed, confidence),
         "per_label": per_label,
         "calibration": calibration.table(),
-        **({"confusion": _confusion(right, answer, names)} if task == "single_label" else {}),
+        **({} if several else {"confusion": _confusion(right, answer, names)}),
         "choices": {
             "macro": f"mean over {len(averaged)} of the model's {len(names)} labels: those that "
             + ("occur in the gold data" if average_over is None else "the caller named"),
-            **({} if task == "single_label" else {"empty_documents": _EMPTY}),
+            **({"empty_documents": _EMPTY} if several else {}),
             "unanswered": "wrong wherever labels are compared, left out where scores are measured",
             "calibration": f"{BINS} bins of equal width of "
-            + ("the highest score" if task == "single_label" else "the scores of all pairs of document and label"),
+            + ("the scores of all pairs of document and label" if several else "the highest score"),
             "intervals": describe_intervals(resamples, seed, confidence),
             "calibration_interval": _NO_INTERVAL,
         },
     }
 
 
-def _as_tables(gold: ArrayLike, predicted: ArrayLike, scores: Floats, labels: int, task: str) -> tuple[Bools, Bools]:
+def _as_tables(
+    gold: ArrayLike, predicted: ArrayLike, scores: Floats, labels: int, several: bool
+) -> tuple[Bools, Bools]:
     """Gold and predicted as bool (B, C), checked."""
     right, answer = np.asarray(gold), np.asarray(predicted)
-    shape: tuple[int, ...] = (len(right), labels) if task == "multi_label" else (len(right),)
+    shape: tuple[int, ...] = (len(right), labels) if several else (len(right),)
     if not len(right) or right.shape != shape or answer.shape != shape or scores.shape != (len(right), labels):
-        expected = "(B, C)" if task == "multi_label" else "(B,)"
+        expected = "(B, C)" if several else "(B,)"
         raise UsageError(
             f"`gold`, `predicted` and `scores` must be {expected}, {expected} and (B, C) with B >= 1 and C = {labels}, "
             f"but are {right.shape}, {answer.shape} and {scores.shape} instead."
         )
-    if task == "multi_label":
+    if several:
         return right.astype(bool), answer.astype(bool)
     for name, values, lowest in (("gold", right, 0), ("predicted", answer, -1)):
         if values.min() < lowest or values.max() >= labels:
@@ -189,9 +164,9 @@ def _columns(names: Sequence[str], chosen: Sequence[str]) -> NDArray[np.intp]:
     return np.array(sorted({names.index(label) for label in chosen}), dtype=np.intp)
 
 
-def _label_agreement(right: Bools, answer: Bools, task: str) -> dict[str, Floats]:
+def _label_agreement(right: Bools, answer: Bools, several: bool) -> dict[str, Floats]:
     """Measures that are means over documents of how well labels agree: (B,) each."""
-    if task == "single_label":
+    if not several:
         return {"accuracy": np.asarray((right & answer).any(axis=1), dtype=np.float64)}
     total = right.sum(axis=1) + answer.sum(axis=1)
     shared = 2.0 * (right & answer).sum(axis=1)
@@ -201,11 +176,11 @@ def _label_agreement(right: Bools, answer: Bools, task: str) -> dict[str, Floats
     }
 
 
-def _log_losses(right: Bools, probability: Floats, task: str) -> Floats:
-    """(B,): minus the logarithm of the right label's probability; in multi-label tasks the mean over labels."""
+def _log_losses(right: Bools, probability: Floats, several: bool) -> Floats:
+    """(B,): minus the logarithm of the right label's probability; of several labels the mean over them."""
     tiny = np.finfo(np.float64).eps  # where scikit-learn cuts, too: one wrong certainty must not make the mean infinite
     bounded = np.clip(probability, tiny, 1 - tiny)
-    if task == "single_label":
+    if not several:
         return np.asarray(-np.log(bounded[right]))
     return np.asarray(-np.where(right, np.log(bounded), np.log1p(-bounded)).mean(axis=1))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from longdoc.training import intervals
-from longdoc.training.calibration import Calibration
-from longdoc.training.metrics import document_metrics
-from longdoc.training.regression import regression_metrics
+from longdoc.metrics import intervals
+from longdoc.metrics.calibration import Calibration
+from longdoc.metrics.regression import regression_metrics
+from task_kit import measure
 
 LABELS = ("a", "b", "c", "d")
 
@@ -32,10 +32,10 @@ def test_f1_and_average_precision_of_a_resample_equal_those_of_its_documents(nam
     averaged = np.arange(4) if named else np.flatnonzero(gold.any(axis=0))
     f1 = intervals.bootstrap_f1(gold, predicted, averaged, not named, counts)
     precision = intervals.bootstrap_average_precision(gold, scores, averaged, counts)
-    calibration = Calibration(gold, scores, "multi_label").error(counts)
+    calibration = Calibration(gold, scores, True).error(counts)
 
     for row, drawn in enumerate(counts):
-        expected = document_metrics(
+        expected = measure(
             resampled(gold, drawn),
             resampled(scores, drawn),
             LABELS,
@@ -65,9 +65,7 @@ def test_regression_of_a_resample_equals_that_of_its_documents():
 def test_a_seed_draws_the_same_intervals_and_another_one_others():
     random = np.random.default_rng(2)
     gold, scores = random.integers(0, 4, 50), random.dirichlet(np.ones(4), 50)
-    first, again, other = (
-        document_metrics(gold, scores, LABELS, "single_label", seed=seed)["intervals"] for seed in (0, 0, 1)
-    )
+    first, again, other = (measure(gold, scores, LABELS, "single_label", seed=seed)["intervals"] for seed in (0, 0, 1))
 
     assert first == again
     assert first != other
@@ -76,9 +74,9 @@ def test_a_seed_draws_the_same_intervals_and_another_one_others():
 def test_blocks_of_resamples_change_nothing(monkeypatch):
     random = np.random.default_rng(3)
     gold, scores = random.integers(0, 4, 50), random.dirichlet(np.ones(4), 50)
-    whole = document_metrics(gold, scores, LABELS, "single_label")["intervals"]
+    whole = measure(gold, scores, LABELS, "single_label")["intervals"]
     monkeypatch.setattr(intervals, "_BLOCK", 50 * 7)
-    in_blocks = document_metrics(gold, scores, LABELS, "single_label")["intervals"]
+    in_blocks = measure(gold, scores, LABELS, "single_label")["intervals"]
 
     assert {name: pytest.approx(ends) for name, ends in whole.items()} == in_blocks
 
@@ -87,7 +85,7 @@ def test_the_interval_of_an_accuracy_is_that_of_a_binomial():
     gold = np.zeros(400, dtype=int)
     predicted = np.arange(400) % 4 == 0  # a quarter wrong
     scores = np.stack([1.0 - predicted, predicted], axis=1)
-    low, high = document_metrics(gold, scores, ["x", "y"], "single_label", resamples=4000)["intervals"]["accuracy"]
+    low, high = measure(gold, scores, ["x", "y"], "single_label", resamples=4000)["intervals"]["accuracy"]
     spread = 1.96 * np.sqrt(0.75 * 0.25 / 400)
 
     assert low == pytest.approx(0.75 - spread, abs=0.005)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
 from longdoc.errors import UsageError
-from longdoc.training.intervals import bootstrap_intervals, bootstrap_regression, describe_intervals
+from longdoc.metrics.intervals import bootstrap_intervals, bootstrap_regression, describe_intervals
 
 __all__ = ["regression_metrics"]
 
@@ -24,7 +24,7 @@ def regression_metrics(
         predicted: float (B,); a value that is not finite = no answer, left out and counted in `unanswered`.
 
     Returns:
-        `task`, `documents`, `unanswered`, `mae`, `rmse`, `r2`, `pearson`, `intervals`, `choices`. `r2` and `pearson`
+        `documents`, `unanswered`, `mae`, `rmse`, `r2`, `pearson`, `intervals`, `choices`. `r2` and `pearson`
         are None where the gold values do not vary, `pearson` also where the answers do not.
     """
     right, answer = np.asarray(gold, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
@@ -43,7 +43,6 @@ def regression_metrics(
         return bootstrap_regression(right, answer, counts[:, answered])
 
     return {
-        "task": "regression",
         "documents": len(answered),
         "unanswered": int((~answered).sum()),
         "mae": float(mean_absolute_error(right, answer)) if some else None,

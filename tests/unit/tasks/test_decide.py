@@ -3,7 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from longdoc.decide import ConformalSets, Decisions, chosen_labels, decide, probabilities
+from longdoc.decide import ConformalSets, Decisions
+from task_kit import decide, label_task, probabilities
 
 
 def test_single_label_probabilities_are_the_softmax_written_out() -> None:
@@ -55,7 +56,7 @@ def test_the_temperature_softens_probabilities_and_keeps_the_order_and_the_logit
     assert warm["score"] == pytest.approx(math.exp(0.75) / (math.exp(0.75) + 1 + math.exp(0.25)), abs=1e-12)
     assert warm["logits"] == cold["logits"] == (3.0, 0.0, 1.0)
     assert probabilities(np.array([2.0]), "multi_label", 2.0).tolist() == [pytest.approx(1 / (1 + math.exp(-1.0)))]
-    assert probabilities(np.array([2.0]), "regression", 2.0).tolist() == [2.0]
+    assert decide([2.0], ["value"], "regression", Decisions(temperature=2.0))["value"] == 2.0
 
 
 def test_each_label_has_its_threshold() -> None:
@@ -95,7 +96,7 @@ def test_any_other_set_is_no_answer(limit: float, expected: list[bool | None]) -
 def test_a_label_of_many_is_undecided_where_yes_and_no_are_plausible_or_neither_is() -> None:
     scores = np.array([0.95, 0.6, 0.05, 0.6])
     limits = conformal(0.3, 0.7, 0.3, 0.3)
-    chosen = chosen_labels(scores, "multi_label", limits)
+    chosen = label_task("multi_label").chosen(scores, limits)
     assert chosen.tolist() == [True, None, False, None]
     answer = decide([math.log(p / (1 - p)) for p in scores], "abcd", "multi_label", limits)
     assert {item.label: item.chosen for item in answer["labels"]} == {"a": True, "b": None, "c": False, "d": None}
@@ -104,6 +105,5 @@ def test_a_label_of_many_is_undecided_where_yes_and_no_are_plausible_or_neither_
 
 def test_a_threshold_and_a_set_that_contradict_each_other_give_no_answer() -> None:
     both = Decisions(thresholds=(0.2,), conformal=ConformalSets(coverage=0.9, limits=(0.4,), documents=9))
-    assert chosen_labels(np.array([0.3]), "multi_label", both).tolist() == [None], "given by one, refused by the other"
-    assert chosen_labels(np.array([0.7]), "multi_label", both).tolist() == [True]
-    assert chosen_labels(np.array([0.1]), "multi_label", both).tolist() == [False]
+    chosen = [label_task("multi_label").chosen(np.array([score]), both).tolist() for score in (0.3, 0.7, 0.1)]
+    assert chosen == [[None], [True], [False]], "given by one, refused by the other; by both; by neither"

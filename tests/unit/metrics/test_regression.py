@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from longdoc.errors import UsageError
-from longdoc.training.metrics import document_metrics
-from longdoc.training.regression import regression_metrics
+from longdoc.metrics.regression import regression_metrics
+from longdoc.tasks.regression import Regression
 
 
 def test_values_of_a_hand_made_case():
@@ -30,7 +30,7 @@ def test_a_constant_target_has_no_r2_and_no_interval_of_it():
 
 
 def test_an_answer_that_is_not_finite_is_left_out_and_counted():
-    metrics = document_metrics([1.0, 2.0, 3.0], [[1.0], [np.nan], [2.0]], ["size"], "regression")
+    metrics = Regression().measure(np.array([1.0, 2.0, 3.0]), np.array([[1.0], [np.nan], [2.0]]), ["size"])
 
     assert metrics["unanswered"] == 1
     assert metrics["mae"] == pytest.approx(0.5)

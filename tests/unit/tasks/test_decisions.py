@@ -16,28 +16,39 @@ from hypothesis import strategies as st
 
 import longdoc as library
 from longdoc.api import train_with_report
-from longdoc.decide import Decisions, plausible_labels, probabilities
+from longdoc.decide import Decisions, plausible_labels
 from longdoc.errors import ConfigurationError, UsageError
 from longdoc.jobs.rows import to_parquet
+from longdoc.metrics.calibration import expected_calibration_error
 from longdoc.pipeline import Pipeline
-from longdoc.training.calibration import expected_calibration_error
-from longdoc.training.decision_metrics import decision_metrics
-from longdoc.training.decision_settings import DecisionConfig
-from longdoc.training.decisions import (
-    fit_conformal,
-    fit_decisions,
-    fit_on_validation,
-    fit_temperature,
-    fit_thresholds,
-)
-from longdoc.types import Document, Task
+from longdoc.tasks import task_named
+from longdoc.tasks.decision_settings import DecisionConfig
+from longdoc.tasks.document_task import DocumentTask
+from longdoc.tasks.fitting import best_thresholds
+from longdoc.training.decisions import fit_on_validation
+from longdoc.types import Document
+from task_kit import label_task, probabilities
 
 CONFIG = Path(__file__).parents[3] / "configs" / "debug_tiny.yaml"
 LABELS = ("a", "b", "c", "d")
 Arrays = tuple[np.ndarray, np.ndarray]
 
 
-def synthetic(documents: int, task: Task, seed: int, factor: float = 3.0) -> Arrays:
+def fit_decisions(logits, gold, labels, task: str, config: DecisionConfig | None = None) -> Decisions:
+    fitted = task_named(task)
+    assert isinstance(fitted, DocumentTask)
+    return fitted.fit_scores(np.asarray(logits), np.asarray(gold), labels, config)
+
+
+def decision_measures(gold, logits, task: str, decisions: Decisions):
+    return label_task(task).decision_measures(gold, logits, decisions)
+
+
+def fit_temperature(logits, gold, task: str) -> float:
+    return label_task(task).fit_temperature(logits, gold)
+
+
+def synthetic(documents: int, task: str, seed: int, factor: float = 3.0) -> Arrays:
     """Logits that are `factor` times too sure, and gold labels drawn from the true probabilities."""
     random = np.random.default_rng(seed)
     logits = random.normal(0.0, 1.5, size=(documents, len(LABELS)))
@@ -47,7 +58,7 @@ def synthetic(documents: int, task: Task, seed: int, factor: float = 3.0) -> Arr
     return factor * logits, (random.random((documents, 1)) > probability.cumsum(axis=1)).sum(axis=1).clip(max=3)
 
 
-def confidence(logits: np.ndarray, gold: np.ndarray, task: Task, temperature: float) -> Arrays:
+def confidence(logits: np.ndarray, gold: np.ndarray, task: str, temperature: float) -> Arrays:
     scores = probabilities(logits, task, temperature)
     if task == "multi_label":
         return scores.ravel(), gold.ravel()
@@ -56,18 +67,18 @@ def confidence(logits: np.ndarray, gold: np.ndarray, task: Task, temperature: fl
 
 @pytest.mark.parametrize("task", ["single_label", "multi_label"])
 @pytest.mark.parametrize("factor", [3.0, 0.3], ids=["too sure", "too modest"])
-def test_the_fitted_model_is_calibrated_on_documents_it_has_not_seen(task: Task, factor: float) -> None:
+def test_the_fitted_model_is_calibrated_on_documents_it_has_not_seen(task: str, factor: float) -> None:
     temperature = fit_temperature(*synthetic(2000, task, seed=1, factor=factor), task)
     assert temperature == pytest.approx(factor, rel=0.1)
     logits, gold = synthetic(4000, task, seed=2, factor=factor)
     before, after = (expected_calibration_error(*confidence(logits, gold, task, t)) for t in (1.0, temperature))
     assert after < before / 2
-    measured = decision_metrics(gold, logits, task, Decisions(temperature=temperature))
+    measured = decision_measures(gold, logits, task, Decisions(temperature=temperature))
     assert measured["expected_calibration_error_unfitted"] == pytest.approx(before, abs=1e-12)
 
 
 @pytest.mark.parametrize("task", ["single_label", "multi_label"])
-def test_the_temperature_is_the_one_with_the_least_loss(task: Task) -> None:
+def test_the_temperature_is_the_one_with_the_least_loss(task: str) -> None:
     logits, gold = synthetic(5000, task, seed=3)
 
     def loss(temperature: float) -> float:
@@ -115,7 +126,7 @@ def test_scores_that_are_worse_than_none_become_even() -> None:
 @given(st.lists(st.tuples(st.sampled_from([0.1, 0.3, 0.5, 0.7, 0.9, 0.99]), st.booleans()), min_size=1, max_size=12))
 def test_a_threshold_has_the_best_f1_of_all_that_could_be(pairs: list[tuple[float, bool]]) -> None:
     scores, gold = (np.array(values) for values in zip(*pairs, strict=True))
-    (threshold,) = fit_thresholds(scores[:, None], gold[:, None])
+    (threshold,) = best_thresholds(scores[:, None], gold[:, None])
     if not gold.any():
         assert threshold == 0.5
         return
@@ -132,21 +143,21 @@ def test_a_threshold_has_the_best_f1_of_all_that_could_be(pairs: list[tuple[floa
 
 def test_a_threshold_lies_between_two_scores_and_near_the_middle() -> None:
     scores = np.array([[0.9], [0.3], [0.2], [0.1]])
-    assert fit_thresholds(scores, np.array([[1], [1], [0], [0]])) == (0.25,)
-    assert fit_thresholds(scores, np.array([[1], [0], [0], [0]])) == (0.5,)
+    assert best_thresholds(scores, np.array([[1], [1], [0], [0]])) == (0.25,)
+    assert best_thresholds(scores, np.array([[1], [0], [0], [0]])) == (0.5,)
     tie = np.array([[0.9], [0.3], [0.2], [0.1]])
-    assert fit_thresholds(tie, np.array([[1], [1], [1], [1]])) == (0.05,), "given to all documents"
+    assert best_thresholds(tie, np.array([[1], [1], [1], [1]])) == (0.05,), "given to all documents"
 
 
 @pytest.mark.parametrize("task", ["single_label", "multi_label"])
 @pytest.mark.parametrize("coverage", [0.5, 0.9, 0.97])
-def test_sets_hold_the_right_label_as_often_as_they_promise(task: Task, coverage: float) -> None:
+def test_sets_hold_the_right_label_as_often_as_they_promise(task: str, coverage: float) -> None:
     shares, size = [], 200
     for seed in range(60):
         logits, gold = synthetic(size, task, seed)
-        sets = fit_conformal(probabilities(logits, task), gold, task, coverage)
+        sets = label_task(task).fit_conformal(probabilities(logits, task), gold, coverage)
         logits, gold = synthetic(size, task, seed + 1000)
-        measured = decision_metrics(gold, logits, task, Decisions(conformal=sets))["abstention"]
+        measured = decision_measures(gold, logits, task, Decisions(conformal=sets))["abstention"]
         shares.append(measured["coverage"])
     error = np.std(shares) / np.sqrt(len(shares))
     assert np.mean(shares) > coverage - 3 * error, "at least what is promised"
@@ -157,9 +168,9 @@ def test_the_limit_is_the_finite_sample_quantile() -> None:
     scores = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.6, 0.4], [0.5, 0.5], [0.4, 0.6], [0.3, 0.7], [0.2, 0.8]])
     gold = np.zeros(8, dtype=int)  # nonconformities 0.1, 0.2 ... 0.8
     for coverage, expected in ((0.5, 0.5), (0.55, 0.5), (0.56, 0.6), (8 / 9, 0.8), (0.9, 1.0)):
-        sets = fit_conformal(scores, gold, "single_label", coverage)
+        sets = label_task("single_label").fit_conformal(scores, gold, coverage)
         assert sets.limits == (pytest.approx(expected),), coverage
-    nothing_excluded = fit_conformal(scores, gold, "single_label", 0.9)
+    nothing_excluded = label_task("single_label").fit_conformal(scores, gold, 0.9)
     assert plausible_labels(scores, nothing_excluded).all(), "eight documents cannot show ninety per cent"
 
 
@@ -167,7 +178,7 @@ def test_abstention_answers_less_and_better() -> None:
     logits, gold = synthetic(2000, "single_label", seed=5)
     decisions = fit_decisions(logits, gold, LABELS, "single_label", DecisionConfig(coverage=0.9))
     logits, gold = synthetic(2000, "single_label", seed=6)
-    measured = decision_metrics(gold, logits, "single_label", decisions)["abstention"]
+    measured = decision_measures(gold, logits, "single_label", decisions)["abstention"]
     assert 0.05 < measured["answered"] < 0.95
     assert measured["accuracy_answered"] > (logits.argmax(axis=1) == gold).mean() + 0.1
     assert measured["coverage_promised"] == 0.9
@@ -198,7 +209,7 @@ def test_what_cannot_be_fitted_is_refused() -> None:
         "instead."
     )
     with pytest.raises(ConfigurationError) as refused:
-        DecisionConfig(coverage=0.9).check("single_label", documents=0)
+        DecisionConfig(coverage=0.9).check(documents=0)
     assert str(refused.value) == (
         "`training.decisions.coverage` is 0.9, but there is no validation document to fit it on. Pass "
         "`--validation`, or set it to null."
@@ -225,10 +236,10 @@ def blind(fit: Callable[[Arrays, Arrays], Decisions]) -> bool:
 
 
 def test_a_leak_of_test_documents_would_be_noticed() -> None:
-    def honest(validation: Arrays, test: Arrays, task: Task, config: DecisionConfig) -> Decisions:
+    def honest(validation: Arrays, test: Arrays, task: str, config: DecisionConfig) -> Decisions:
         return fit_decisions(*validation, LABELS, task, config)
 
-    def leaky(validation: Arrays, test: Arrays, task: Task, config: DecisionConfig) -> Decisions:
+    def leaky(validation: Arrays, test: Arrays, task: str, config: DecisionConfig) -> Decisions:
         both = [np.concatenate(pair) for pair in zip(validation, test, strict=True)]
         return fit_decisions(*both, LABELS, task, config)
 
@@ -249,7 +260,7 @@ def documents(number: int, seed: int, several: bool = False) -> list[Document]:
 
 
 @pytest.mark.parametrize("task", ["single_label", "multi_label"])
-def test_training_fits_on_validation_documents_alone_and_stores_it(tmp_path: Path, task: Task) -> None:
+def test_training_fits_on_validation_documents_alone_and_stores_it(tmp_path: Path, task: str) -> None:
     several = task == "multi_label"
     train, validation = documents(16, 1, several), documents(12, 2, several)
     config = library.load_config(CONFIG, [f"model.task={task}", "training.decisions.coverage=0.6"])
@@ -313,10 +324,10 @@ def test_a_coverage_that_so_few_documents_cannot_show_is_refused(
 ) -> None:
     settings = DecisionConfig(coverage=coverage)
     if possible:
-        settings.check("single_label", documents)
+        settings.check(documents)
         return
     with pytest.raises(ConfigurationError) as caught:
-        settings.check("single_label", documents)
+        settings.check(documents)
     assert str(caught.value) == (
         "`training.decisions.coverage` must be at most 0.889 with 8 validation documents, but is 0.9 instead: the "
         "model would abstain always. Lower it, or bring at least 9 validation documents."

@@ -9,7 +9,6 @@ from pydantic import Field
 
 from longdoc.errors import ConfigurationError
 from longdoc.schema import Config
-from longdoc.types import Task
 
 __all__ = ["DecisionConfig"]
 
@@ -25,23 +24,17 @@ class DecisionConfig(Config):
     """Abstain where the labels that cannot be excluded are not exactly one; the right label is among them for at least
     this share of documents. Null: always answer."""
 
-    def check(self, task: Task, documents: int) -> None:
+    def check(self, documents: int) -> None:
         """Refuse what cannot be fitted, before the long part begins.
 
         Args:
-            task: the model's.
             documents: how many validation documents there are.
 
         Raises:
-            ConfigurationError: abstention is asked for in a regression, or with too few validation documents.
+            ConfigurationError: abstention is asked for with too few validation documents.
         """
         if self.coverage is None:
             return
-        if task == "regression":
-            raise ConfigurationError(
-                "`training.decisions.coverage` must be null for a regression, which has no labels to abstain from, but "
-                f"is {self.coverage} instead."
-            )
         if not documents:
             raise ConfigurationError(
                 f"`training.decisions.coverage` is {self.coverage}, but there is no validation document to fit it on. "

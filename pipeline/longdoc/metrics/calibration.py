@@ -19,21 +19,21 @@ BINS = 15
 class Calibration:
     """The pairs of confidence and correctness of each document, summed into bins.
 
-    A document has one pair in a single-label task, its highest score and whether that label is right; in a
-    multi-label task it has C: the score of each label and whether the document has it.
+    A document with one label has one pair, its highest score and whether that label is right; one of any number of
+    labels has C: the score of each label and whether the document has it.
 
     Args:
         right: bool (B, C), the gold labels.
         probability: float (B, C), finite.
-        task: "single_label" or "multi_label".
+        several: whether a document has any number of labels, not exactly one.
 
     Attributes:
         gaps: float64 (B, bins), for each document the sum of confidence minus correctness.
         pairs: pairs of one document.
     """
 
-    def __init__(self, right: NDArray[np.bool_], probability: NDArray[np.float64], task: str) -> None:
-        if task == "single_label":
+    def __init__(self, right: NDArray[np.bool_], probability: NDArray[np.float64], several: bool) -> None:
+        if not several:
             best = probability.argmax(axis=1)[:, None]
             self._confidence = np.take_along_axis(probability, best, axis=1)
             self._correct = np.take_along_axis(right, best, axis=1)

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from longdoc.errors import UsageError
-from longdoc.training.calibration import expected_calibration_error
-from longdoc.training.metrics import classification_metrics, document_metrics
+from longdoc.metrics.calibration import expected_calibration_error
+from longdoc.metrics.classification import classification_metrics
+from task_kit import measure
 
 ABCD = ("a", "b", "c", "d")
 
@@ -21,7 +22,7 @@ def single(gold: str, predicted: str, labels: tuple[str, ...] = ABCD, **options)
     """Metrics of labels written as strings, with certain scores."""
     columns = np.array([labels.index(label) for label in predicted])
     right = [labels.index(label) for label in gold]
-    return classification_metrics(right, columns, np.eye(len(labels))[columns], labels, "single_label", **options)
+    return classification_metrics(right, columns, np.eye(len(labels))[columns], labels, False, **options)
 
 
 class TestLabelsThatDoNotOccur:
@@ -65,7 +66,7 @@ class TestDocumentsWithoutLabels:
 
     def metrics(self, **options):
         scores = 0.1 + 0.8 * self.predicted
-        return classification_metrics(self.gold, self.predicted, scores, "abc", "multi_label", **options)
+        return classification_metrics(self.gold, self.predicted, scores, "abc", True, **options)
 
     def test_values_are_right_for_the_stated_choices(self):
         metrics = self.metrics()
@@ -94,7 +95,7 @@ class TestDocumentsWithoutLabels:
 class TestDocumentsWithoutAnswer:
     def test_they_are_wrong_answers_and_are_counted(self):
         scores = np.array([[0.9, 0.1], [np.nan, np.nan], [0.2, 0.8]])
-        metrics = document_metrics([0, 0, 1], scores, ["x", "y"], "single_label", resamples=0)
+        metrics = measure([0, 0, 1], scores, ["x", "y"], "single_label", resamples=0)
 
         assert metrics["documents"] == 3
         assert metrics["unanswered"] == 1
@@ -107,7 +108,7 @@ class TestDocumentsWithoutAnswer:
         }
 
     def test_not_one_answer_leaves_measures_of_scores_undefined(self):
-        metrics = document_metrics([[True], [False]], np.full((2, 1), np.nan), ["x"], "multi_label", resamples=20)
+        metrics = measure([[True], [False]], np.full((2, 1), np.nan), ["x"], "multi_label", resamples=20)
 
         assert metrics["unanswered"] == 2
         assert metrics["macro_f1"] == 0.0
@@ -131,7 +132,7 @@ def random_case(seed: int, documents: int, labels: int, task: str):
 def test_single_label_measures_equal_those_of_scikit_learn(seed, documents, labels):
     gold, scores = random_case(seed, documents, labels, "single_label")
     predicted = scores.argmax(axis=1)
-    metrics = document_metrics(gold, scores, [str(n) for n in range(labels)], "single_label", resamples=0)
+    metrics = measure(gold, scores, [str(n) for n in range(labels)], "single_label", resamples=0)
 
     every, present = np.arange(labels), np.unique(gold)
     assert metrics["accuracy"] == pytest.approx(reference.accuracy_score(gold, predicted))
@@ -148,7 +149,7 @@ def test_single_label_measures_equal_those_of_scikit_learn(seed, documents, labe
 def test_multi_label_measures_equal_those_of_scikit_learn(seed, documents, labels):
     gold, scores = random_case(seed, documents, labels, "multi_label")
     predicted = scores >= 0.5
-    metrics = document_metrics(gold, scores, [str(n) for n in range(labels)], "multi_label", resamples=0)
+    metrics = measure(gold, scores, [str(n) for n in range(labels)], "multi_label", resamples=0)
 
     f1 = {"y_true": gold, "y_pred": predicted}
     assert metrics["macro_f1_all_labels"] == pytest.approx(reference.f1_score(**f1, average="macro", zero_division=0))
@@ -159,7 +160,7 @@ def test_multi_label_measures_equal_those_of_scikit_learn(seed, documents, label
 
 
 def test_average_precision_counts_equal_scores_together():
-    metrics = document_metrics([1, 0], [[0.5, 0.5], [0.5, 0.5]], ["x", "y"], "single_label", resamples=0)
+    metrics = measure([1, 0], [[0.5, 0.5], [0.5, 0.5]], ["x", "y"], "single_label", resamples=0)
 
     assert [row["average_precision"] for row in metrics["per_label"]] == [0.5, 0.5]
 
@@ -174,7 +175,7 @@ def test_the_calibration_error_has_no_interval_and_the_result_says_why():
     """A percentile interval of it need not even hold the estimate: 0.117 stood beside 0.119 to 0.278."""
     random = np.random.default_rng(0)
     scores = random.dirichlet(np.ones(3), 40)
-    metrics = document_metrics(random.integers(0, 3, 40), scores, ("a", "b", "c"), "single_label", resamples=50)
+    metrics = measure(random.integers(0, 3, 40), scores, ("a", "b", "c"), "single_label", resamples=50)
     assert metrics["expected_calibration_error"] > 0
     assert "expected_calibration_error" not in metrics["intervals"]
     assert "accuracy" in metrics["intervals"]
@@ -185,7 +186,7 @@ def test_the_calibration_error_has_no_interval_and_the_result_says_why():
 
 def test_calibration_error_and_table_of_a_classification_agree():
     gold, scores = random_case(3, 200, 4, "single_label")
-    metrics = document_metrics(gold, scores, list(ABCD), "single_label", resamples=0)
+    metrics = measure(gold, scores, list(ABCD), "single_label", resamples=0)
     best = scores.max(axis=1)
     bins = metrics["calibration"]
 
@@ -201,19 +202,19 @@ def test_calibration_error_and_table_of_a_classification_agree():
 @pytest.mark.parametrize("task", ["single_label", "multi_label"])
 def test_the_result_is_plain_json_without_nan(task):
     gold, scores = random_case(1, 12, 4, task)
-    metrics = document_metrics(gold, scores, list(ABCD), task, resamples=50)
+    metrics = measure(gold, scores, list(ABCD), task, resamples=50)
 
     assert json.loads(json.dumps(metrics, allow_nan=False)) == metrics
 
 
 def test_shapes_that_do_not_fit_are_refused():
     with pytest.raises(UsageError) as refusal:
-        classification_metrics([0, 1], [0, 1], np.zeros((2, 3)), ["x", "y"], "single_label")
+        classification_metrics([0, 1], [0, 1], np.zeros((2, 3)), ["x", "y"], False)
 
     assert str(refusal.value) == (
         "`gold`, `predicted` and `scores` must be (B,), (B,) and (B, C) with B >= 1 and C = 2, "
         "but are (2,), (2,) and (2, 3) instead."
     )
     with pytest.raises(UsageError) as refusal:
-        classification_metrics([0, 2], [0, 1], np.zeros((2, 2)), ["x", "y"], "single_label")
+        classification_metrics([0, 2], [0, 1], np.zeros((2, 2)), ["x", "y"], False)
     assert str(refusal.value) == "`gold` must be in [0, 2), but reaches from 0 to 2 instead."

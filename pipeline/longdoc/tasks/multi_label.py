@@ -1,0 +1,153 @@
+"""Any number of right labels a document: a sigmoid and a threshold for each, binary cross entropy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn import functional as F
+
+from longdoc.decide import ConformalSets, Decisions, plausible_labels
+from longdoc.errors import DataError
+from longdoc.nn.readout import Readout
+from longdoc.tasks.base import ClassWeights
+from longdoc.tasks.document_task import Floats
+from longdoc.tasks.fitting import best_thresholds, temperature_where
+from longdoc.tasks.label_task import LabelTask
+from longdoc.text.tokens_read import TokensRead
+from longdoc.types import Document, DocumentPrediction
+
+__all__ = ["MultiLabel"]
+
+_THRESHOLD = 0.5
+
+
+class MultiLabel(LabelTask):
+    """Each label is a question of its own: those that reach their thresholds are given."""
+
+    name = "multi_label"
+    field = "labels"
+    problem_type = "multi_label_classification"
+    several = True
+    metric_names = ("loss", "macro_f1", "micro_f1", "macro_average_precision")
+    table = ("micro_f1", "macro_f1", "macro_average_precision")
+
+    def collect_labels(self, documents: Sequence[Document]) -> tuple[str, ...]:
+        labels = {label for document in documents for label in document.labels or ()}
+        if not labels:
+            raise DataError("`model.task: multi_label` needs at least 1 label, but the data have none.")
+        return tuple(sorted(labels))
+
+    def gold_labels(self, document: Document) -> tuple[str, ...]:
+        return document.labels or ()
+
+    def target(
+        self,
+        document: Document,
+        labels: Sequence[str],
+        tokens: TokensRead | None = None,
+        readout: Readout | None = None,
+    ) -> torch.Tensor:
+        """float32 (C,): 1 for labels that the document has."""
+        given = set(document.labels or ())
+        return torch.tensor([float(label in given) for label in labels])
+
+    def loss(
+        self,
+        readout: Readout | None = None,
+        targets: Sequence[torch.Tensor] = (),
+        classes: int = 1,
+        class_weights: ClassWeights = "none",
+    ) -> BinaryCrossEntropy:
+        if class_weights == "none":
+            return BinaryCrossEntropy(None)
+        positive = torch.stack(list(targets)).sum(0)
+        ratio = (len(targets) - positive) / positive.clamp(min=1)
+        return BinaryCrossEntropy(torch.where(positive > 0, ratio, 1.0))
+
+    def probabilities(self, logits: NDArray[Any], temperature: float = 1.0) -> Floats:
+        """A sigmoid for each label."""
+        scores = np.asarray(logits, dtype=np.float64) / temperature
+        return np.asarray(1.0 / (1.0 + np.exp(-np.clip(scores, -700, 700))))
+
+    def given(self, scores: Floats, decisions: Decisions) -> NDArray[np.bool_]:
+        return np.asarray(scores >= np.asarray(decisions.thresholds or _THRESHOLD))
+
+    def within(self, scores: Floats, given: NDArray[np.bool_], sets: ConformalSets) -> NDArray[np.object_]:
+        """A label for which both yes and no are plausible, or neither is, is undecided."""
+        yes, no = plausible_labels(scores, sets), scores <= np.asarray(sets.limits)
+        answer: NDArray[np.object_] = given.astype(np.object_)
+        answer[~np.where(given, yes & ~no, no & ~yes)] = None
+        return answer
+
+    def predicted(self, scores: Floats, decisions: Decisions) -> NDArray[Any]:
+        """bool (B, C)."""
+        return self.given(scores, decisions)
+
+    def table_of(self, gold: NDArray[Any], labels: int) -> NDArray[np.bool_]:
+        return np.asarray(gold).astype(bool)
+
+    def abstention(
+        self, right: NDArray[np.bool_], scores: Floats, decisions: Decisions, sets: ConformalSets
+    ) -> dict[str, float | None]:
+        yes, no = plausible_labels(scores, sets), scores <= np.asarray(sets.limits)
+        chosen = self.chosen(scores, decisions)
+        answered, agreed = chosen != None, chosen == right  # noqa: E711 - elements are True, False or None
+        return {
+            "coverage": float(np.where(right, yes, no).mean()),
+            "mean_set_size": float((yes.astype(int) + no).mean()),
+            "answered": float(answered.mean()),
+            "accuracy_answered": float(agreed[answered].mean()) if answered.any() else None,
+        }
+
+    def nonconformity(self, probability: Floats, gold: NDArray[Any]) -> Floats:
+        """Each label has a limit of its own, for its yes and its no together, and the coverage is that of each label
+        over documents; a rare label's few yeses may be covered less.
+        """
+        return np.where(gold.astype(bool), 1.0 - probability, probability)
+
+    def fit_thresholds(self, probability: Floats, gold: NDArray[Any]) -> tuple[float, ...] | None:
+        return best_thresholds(probability, gold)
+
+    def fit_temperature(self, logits: Floats, gold: NDArray[Any]) -> float:
+        """As in `SingleLabel`, for the labels together; each label's yeses and noes are smoothed by themselves."""
+        right = gold.astype(bool)
+        yes = right.sum(axis=0)
+        targets = np.where(right, (yes + 1) / (yes + 2), 1 / (len(right) - yes + 2))
+        if not logits.any():
+            return 1.0
+        wanted = float((targets * logits).sum())
+        return temperature_where(
+            lambda inverse: float((self.probabilities(logits, 1 / inverse) * logits).sum()) - wanted
+        )
+
+    def named(
+        self, labels: Sequence[str], probability: Floats, chosen: NDArray[np.object_], best: int
+    ) -> dict[str, Any]:
+        return {"abstained": any(value is None for value in chosen)}
+
+    def labels_given(self, prediction: DocumentPrediction, labels: Sequence[str]) -> NDArray[np.bool_]:
+        given = {score.label for score in prediction.labels if score.chosen}
+        return np.array([label in given for label in labels])
+
+
+class BinaryCrossEntropy:
+    """The mean over labels of minus the logarithm of the probability of what is right.
+
+    Attributes:
+        weights: (C,) of the positives or None. They weigh by the ratio of negatives to positives; those of a label that
+            never occurs weigh 1.
+    """
+
+    def __init__(self, weights: torch.Tensor | None) -> None:
+        self.weights = weights
+
+    def __call__(self, scores: torch.Tensor, targets: Sequence[torch.Tensor]) -> torch.Tensor:
+        """(B, C) scores and B targets -> (B,) losses, float32."""
+        stacked = torch.stack(list(targets)).to(scores.device)
+        weights = None if self.weights is None else self.weights.to(scores.device)
+        parts = F.binary_cross_entropy_with_logits(scores.float(), stacked, pos_weight=weights, reduction="none")
+        return parts.mean(dim=1)
