@@ -17,9 +17,11 @@ _SMALL: dict[str, dict[str, Any]] = {"hierarchical": {"hidden": 16, "heads": 2, 
 
 
 def every_readout_config() -> list[dict[str, Any]]:
-    """Default pooling and head; each merger of each kind."""
+    """Default pooling and head; each merger of each kind that scores documents as a whole."""
     configs: list[dict[str, Any]] = []
     for kind in get_args(ReadoutKind):
+        if not getattr(kind, "whole_documents", True):
+            continue
         name = kind.model_fields["kind"].default
         if "merger" not in kind.model_fields:
             configs.append({"kind": name})

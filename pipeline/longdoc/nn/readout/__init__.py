@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field
 from longdoc.nn.readout.base import DocumentReadout, Readout
 from longdoc.nn.readout.label_attention import LabelAttentionReadout, LabelAttentionReadoutConfig
 from longdoc.nn.readout.logits import LogitsReadout, LogitsReadoutConfig
+from longdoc.nn.readout.tokens import TokensReadout, TokensReadoutConfig
 from longdoc.nn.readout.vectors import VectorsReadout, VectorsReadoutConfig
 from longdoc.schema import kind_by_word
 
@@ -22,12 +23,14 @@ __all__ = [
     "Readout",
     "ReadoutConfig",
     "ReadoutKind",
+    "TokensReadout",
+    "TokensReadoutConfig",
     "VectorsReadout",
     "VectorsReadoutConfig",
 ]
 
 # A new kind is one file and one name in this line.
-ReadoutKind = VectorsReadoutConfig | LogitsReadoutConfig | LabelAttentionReadoutConfig
+ReadoutKind = VectorsReadoutConfig | LogitsReadoutConfig | LabelAttentionReadoutConfig | TokensReadoutConfig
 
 
 def _vectors_unless_named(value: Any) -> Any:

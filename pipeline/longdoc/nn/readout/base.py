@@ -48,6 +48,17 @@ class Readout(nn.Module, ABC):
             documents: B.
         """
 
+    def fit_chunks(self, body: int) -> None:
+        """Hear how many document tokens a chunk may have, before the first row is made."""
+
+    def keep_states(self, keep: bool) -> bool:
+        """Make rows that need no parameter of the readout, until told otherwise, for an encoder that does not learn.
+
+        Returns:
+            Whether rows are such ones now; always so where `learns_rows` is False.
+        """
+        return not self.learns_rows
+
 
 class DocumentReadout(Readout):
     """A readout that gives each document a row of scores (B, C), and says what each chunk added to them."""
