@@ -35,7 +35,8 @@ class Decisions(Config):
     """How scores become answers; fitted on validation documents only."""
 
     temperature: float = Field(default=1.0, gt=0)
-    """Scores are divided by it before they become probabilities. It changes no order of labels."""
+    """Scores are divided by it before they become probabilities. Which label is given changes by it only where labels
+    have an order."""
     thresholds: tuple[float, ...] | None = None
     """Multi label: the probability from which on each label is given; null = 0.5 for all."""
     conformal: ConformalSets | None = None

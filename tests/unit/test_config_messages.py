@@ -41,7 +41,7 @@ def fault(*overrides: str) -> str:
         ),
         ("prediction.max_unknown_share=5", "`prediction.max_unknown_share` must be at most 1, but is more."),
         ("prediction.max_unknown_share=-1", "`prediction.max_unknown_share` must be at least 0, but is less."),
-        ("model.task=ranking", "`model.task` must be single_label, multi_label or regression, but is not."),
+        ("model.task=ranking", "`model.task` must be single_label, multi_label, regression or ordinal, but is not."),
         ("job.evidence=perhaps", "`job.evidence` must be true or false, but is not."),
         (
             "training=3",

@@ -68,7 +68,7 @@ def test_top_k_counts_labels(tiny_pipeline: Pipeline, top_k: Any) -> None:
         ),
         (
             {"labels": ["a", "b"], "task": "ranking"},
-            "`task` must be single_label, multi_label or regression, but is not.",
+            "`task` must be single_label, multi_label, regression or ordinal, but is not.",
         ),
         ({"labels": ["a", "b"], "chunk": {}}, "`chunk` is not a configuration key. Did you mean `chunking`?"),
     ],

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Literal
 
 from longdoc.tasks.base import Task
 from longdoc.tasks.multi_label import MultiLabel
+from longdoc.tasks.ordinal import Ordinal
 from longdoc.tasks.regression import Regression
 from longdoc.tasks.single_label import SingleLabel
 
 __all__ = ["TASKS", "Task", "TaskName", "task_named"]
 
 # A new kind is one file and one name in this line.
-TASKS: tuple[Task, ...] = (SingleLabel(), MultiLabel(), Regression())
+TASKS: tuple[Task, ...] = (SingleLabel(), MultiLabel(), Regression(), Ordinal())
 
 _BY_NAME = {task.name: task for task in TASKS}
 

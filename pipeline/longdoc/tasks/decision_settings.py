@@ -17,7 +17,8 @@ class DecisionConfig(Config):
     """What is fitted on the validation documents once training has ended."""
 
     temperature: bool = True
-    """Divide scores by the temperature under which they are the best probabilities. No label changes."""
+    """Divide scores by the temperature under which they are the best probabilities. No label changes; where
+    labels have an order, the median may."""
     thresholds: Literal["f1", "half"] = "f1"
     """Multi label: give a label from the probability with the best F1 of that label, or from 0.5."""
     coverage: float | None = Field(default=None, gt=0, lt=1)

@@ -10,105 +10,13 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional as F
 
-from longdoc.decide import ConformalSets, Decisions, plausible_labels
-from longdoc.errors import ConfigurationError, DataError
 from longdoc.nn.readout import Readout
 from longdoc.tasks.base import ClassWeights
 from longdoc.tasks.document_task import Floats
 from longdoc.tasks.fitting import temperature_where
-from longdoc.tasks.label_task import LabelTask
-from longdoc.text.tokens_read import TokensRead
-from longdoc.types import Document, DocumentPrediction
+from longdoc.tasks.one_label import OneLabelTask, balanced_weights
 
 __all__ = ["SingleLabel"]
-
-
-class OneLabelTask(LabelTask):
-    """One right label a document, whatever the scores are."""
-
-    field = "label"
-    several = False
-
-    def collect_labels(self, documents: Sequence[Document]) -> tuple[str, ...]:
-        labels = {document.label for document in documents if document.label is not None}
-        if len(labels) < 2:
-            raise DataError(
-                f"`model.task: {self.name}` needs at least 2 different labels, but the data have {len(labels)}."
-            )
-        return tuple(sorted(labels))
-
-    def check_labels(self, named: Sequence[str]) -> None:
-        if len(named) < 2:
-            raise ConfigurationError(
-                f"`model.labels` must name at least 2 labels for the task {self.name}, but names {len(named)}. With "
-                "`model.task: multi_label` a document may have it or not."
-            )
-
-    def gold_labels(self, document: Document) -> tuple[str, ...]:
-        return () if document.label is None else (document.label,)
-
-    def target(
-        self,
-        document: Document,
-        labels: Sequence[str],
-        tokens: TokensRead | None = None,
-        readout: Readout | None = None,
-    ) -> torch.Tensor:
-        """int64 (): the number of the label."""
-        return torch.tensor(tuple(labels).index(document.label or ""))
-
-    def table_of(self, gold: NDArray[Any], labels: int) -> NDArray[np.bool_]:
-        return np.asarray(np.asarray(gold)[:, None] == np.arange(labels))
-
-    def best(self, scores: Floats) -> NDArray[np.intp]:
-        """Probabilities (..., C) -> the number of the label that is given (...)."""
-        return np.asarray(scores.argmax(axis=-1))
-
-    def given(self, scores: Floats, decisions: Decisions) -> NDArray[np.bool_]:
-        return np.asarray(np.arange(scores.shape[-1]) == self.best(scores)[..., None])
-
-    def within(self, scores: Floats, given: NDArray[np.bool_], sets: ConformalSets) -> NDArray[np.object_]:
-        """A label outside the set is refused; the one that is given holds where it is alone in the set. Else nobody
-        knows which of the set it is.
-        """
-        yes = plausible_labels(scores, sets)
-        alone = given & yes & (yes.sum(axis=-1, keepdims=True) == 1)
-        answer: NDArray[np.object_] = alone.astype(np.object_)
-        answer[yes & ~alone] = None
-        return answer
-
-    def predicted(self, scores: Floats, decisions: Decisions) -> NDArray[Any]:
-        """(B,), -1 where a row is not finite."""
-        return np.where(np.isfinite(scores).all(axis=1), self.best(np.nan_to_num(scores)), -1)
-
-    def abstention(
-        self, right: NDArray[np.bool_], scores: Floats, decisions: Decisions, sets: ConformalSets
-    ) -> dict[str, float | None]:
-        yes = plausible_labels(scores, sets)
-        given = self.chosen(scores, decisions) == True  # noqa: E712 - elements are True, False or None
-        answered, agreed = given.any(axis=1), (given & right).any(axis=1)
-        return {
-            "coverage": float(yes[right].mean()),
-            "mean_set_size": float(yes.sum(axis=1).mean()),
-            "answered": float(answered.mean()),
-            "accuracy_answered": float(agreed[answered].mean()) if answered.any() else None,
-        }
-
-    def nonconformity(self, probability: Floats, gold: NDArray[Any]) -> Floats:
-        return np.asarray(1.0 - np.take_along_axis(probability, gold[:, None].astype(np.intp), axis=1))
-
-    def named(
-        self, labels: Sequence[str], probability: Floats, chosen: NDArray[np.object_], best: int
-    ) -> dict[str, Any]:
-        """`label` and `score` are absent where the answer is undecided."""
-        if not any(chosen):
-            return {"abstained": True}
-        return {"label": labels[best], "score": float(probability[best])}
-
-    def labels_given(self, prediction: DocumentPrediction, labels: Sequence[str]) -> NDArray[np.bool_]:
-        given: NDArray[np.bool_] = np.zeros(len(labels), dtype=bool)
-        given[self.best(self.probabilities(np.asarray(prediction.logits)))] = True
-        return given
 
 
 class SingleLabel(OneLabelTask):
@@ -128,14 +36,17 @@ class SingleLabel(OneLabelTask):
     ) -> CrossEntropy:
         if class_weights == "none":
             return CrossEntropy(None)
-        counts = torch.bincount(torch.stack(list(targets)), minlength=classes).float()
-        return CrossEntropy(torch.where(counts > 0, len(targets) / (classes * counts.clamp(min=1)), 1.0))
+        return CrossEntropy(balanced_weights(targets, classes))
 
     def probabilities(self, logits: NDArray[Any], temperature: float = 1.0) -> Floats:
         """Softmax. In float64, so that the probabilities of an answer add up to one within 1e-15."""
         scores = np.asarray(logits, dtype=np.float64) / temperature
         shifted = np.exp(scores - scores.max(axis=-1, keepdims=True))
         return np.asarray(shifted / shifted.sum(axis=-1, keepdims=True))
+
+    def best(self, scores: Floats) -> NDArray[np.intp]:
+        """The label with the highest probability."""
+        return np.asarray(scores.argmax(axis=-1))
 
     def fit_temperature(self, logits: Floats, gold: NDArray[Any]) -> float:
         """As `temperature_where`, and 1 where it makes no difference.
