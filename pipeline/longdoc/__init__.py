@@ -17,7 +17,9 @@ from longdoc.errors import LongDocError
 from longdoc.version import __version__
 
 if TYPE_CHECKING:
-    from longdoc.api import train
+    from longdoc.adapters.sklearn import LongDocumentClassifier
+    from longdoc.adapters.tables import to_table
+    from longdoc.api import pretrain, train
     from longdoc.config import RunConfig, load_config
     from longdoc.pipeline import Pipeline
     from longdoc.types import Document, DocumentFailure, DocumentPrediction
@@ -27,10 +29,13 @@ __all__ = [
     "DocumentFailure",
     "DocumentPrediction",
     "LongDocError",
+    "LongDocumentClassifier",
     "Pipeline",
     "RunConfig",
     "__version__",
     "load_config",
+    "pretrain",
+    "to_table",
     "train",
 ]
 
@@ -38,9 +43,12 @@ _LAZY = {
     "Document": "longdoc.types",
     "DocumentFailure": "longdoc.types",
     "DocumentPrediction": "longdoc.types",
+    "LongDocumentClassifier": "longdoc.adapters.sklearn",
     "Pipeline": "longdoc.pipeline",
     "RunConfig": "longdoc.config",
     "load_config": "longdoc.config",
+    "pretrain": "longdoc.api",
+    "to_table": "longdoc.adapters.tables",
     "train": "longdoc.api",
 }
 

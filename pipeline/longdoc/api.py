@@ -25,7 +25,8 @@ from longdoc.nn import Encoder
 from longdoc.nn.readout import Readout
 from longdoc.pipeline import Pipeline, chunking_for
 from longdoc.precision import choose_placement
-from longdoc.readers import load_labelled, read_documents
+from longdoc.readers import ArrowTable, is_table, load_labelled, load_labelled_table, read_documents
+from longdoc.streaming import as_documents
 from longdoc.tasks import task_named
 from longdoc.tasks.gold import doubtful
 from longdoc.text.tokenizing import DocumentTokenizer
@@ -35,7 +36,7 @@ from longdoc.training.pretraining import LanguageModelling, PretrainingReport, p
 from longdoc.training.pretraining_card import encoder_card
 from longdoc.training.pretraining_data import Corpus, check_corpus, read_corpus
 from longdoc.training.selection import chosen_metric
-from longdoc.types import Document
+from longdoc.types import Document, DocumentFailure
 
 __all__ = ["build_pipeline", "pretrain", "train", "train_with_report"]
 
@@ -49,8 +50,8 @@ def train(
     config: RunConfig | Mapping[str, Any] | str | Path,
     output: str | Path | None = None,
     *,
-    train_documents: Sequence[Document] | None = None,
-    validation_documents: Sequence[Document] | None = None,
+    train_documents: Sequence[Document] | ArrowTable | None = None,
+    validation_documents: Sequence[Document] | ArrowTable | None = None,
     progress: Callable[[TrainingProgress], None] | None = None,
 ) -> Pipeline:
     """Fine-tune a model on labelled documents of any length.
@@ -59,7 +60,8 @@ def train(
         config: a `RunConfig`, a mapping of the same shape, or a YAML file.
         output: the run's folder: the model folder's files, `metrics.jsonl`, `config.resolved.yaml`. None = nothing is
             kept but what is returned; save it with `Pipeline.save`.
-        train_documents, validation_documents: instead of the files that `config.data` names.
+        train_documents, validation_documents: instead of the files that `config.data` names; a list, or a table (data
+            frame, Arrow table, dataset) whose columns `config.read.fields` names.
         progress: called with numbers now and then.
 
     Returns:
@@ -79,8 +81,8 @@ def train(
 def train_with_report(
     config: RunConfig | Mapping[str, Any] | str | Path,
     output: str | Path,
-    train_documents: Sequence[Document] | None = None,
-    validation_documents: Sequence[Document] | None = None,
+    train_documents: Sequence[Document] | ArrowTable | None = None,
+    validation_documents: Sequence[Document] | ArrowTable | None = None,
     progress: Callable[[TrainingProgress], None] | None = None,
 ) -> tuple[Pipeline, TrainingReport]:
     """`train`, with what happened."""
@@ -94,7 +96,10 @@ def train_with_report(
         train_documents = load_labelled(config.data.train, config.read)
     if validation_documents is None:
         validation_documents = load_labelled(config.data.validation, config.read) if config.data.validation else []
+    train_documents = _labelled(train_documents, config)
+    validation_documents = _labelled(validation_documents, config)
     labels = _check(config, train_documents, validation_documents)
+    config = _settled(config, [*train_documents, *validation_documents])
     # One process of several speaks for all of them.
     is_first = os.environ.get("RANK", "0") == "0"
     with only_writer(folder) if is_first else contextlib.nullcontext():
@@ -123,8 +128,8 @@ def pretrain(
     config: RunConfig | Mapping[str, Any] | str | Path,
     output: str | Path,
     *,
-    train_documents: Iterable[Document] | None = None,
-    validation_documents: Iterable[Document] | None = None,
+    train_documents: Iterable[str | Document] | ArrowTable | None = None,
+    validation_documents: Iterable[str | Document] | ArrowTable | None = None,
     progress: Callable[[TrainingProgress], None] | None = None,
 ) -> PretrainingReport:
     """Train an encoder on texts without labels, by guessing hidden tokens.
@@ -133,7 +138,8 @@ def pretrain(
         config: a `RunConfig`, a mapping of the same shape, or a YAML file; `model.encoder`, `chunking`, `pretraining`.
         output: the run's folder: an encoder checkpoint that `model.source` and `load_encoder` take, `metrics.jsonl`,
             `config.resolved.yaml`.
-        train_documents, validation_documents: instead of the files that `config.data` names; labels do not matter.
+        train_documents, validation_documents: instead of the files that `config.data` names: texts, documents, or a
+            table; labels do not matter.
         progress: called with numbers now and then.
 
     Returns:
@@ -161,8 +167,12 @@ def pretrain(
     chunking = chunking_for(encoder, config.chunking)
     config = config.model_copy(update={"chunking": chunking})
 
-    def corpus(documents: Iterable[Document] | None, named: Sequence[str], what: str) -> Corpus:
-        given = (record.document for record in read_documents(named, config.read)) if documents is None else documents
+    def corpus(documents: Iterable[str | Document] | ArrowTable | None, named: Sequence[str], what: str) -> Corpus:
+        given: Iterable[Document | DocumentFailure]
+        if documents is None:
+            given = (record.document for record in read_documents(named, config.read))
+        else:
+            given = as_documents(documents, config.read.fields.text if is_table(documents) else None)
         settings = (config.pretraining.whole_words, config.prediction.max_unknown_share)
         found = read_corpus(given, tokenizer, chunking.build(tokenizer), *settings)
         check_corpus(found, what)
@@ -190,6 +200,14 @@ def pretrain(
             ),
             configuration=dump_resolved(config, PRETRAINING_SECTIONS),
         )
+
+
+def _labelled(documents: Sequence[Document] | ArrowTable, config: RunConfig) -> Sequence[Document]:
+    """Documents as they are given, or the rows of a table."""
+    if is_table(documents):
+        return load_labelled_table(documents, config.read)
+    assert isinstance(documents, Sequence)
+    return documents
 
 
 def _as_config(config: RunConfig | Mapping[str, Any] | str | Path) -> RunConfig:
@@ -221,6 +239,15 @@ def _check(config: RunConfig, train: Sequence[Document], validation: Sequence[Do
     task.check_gold(validation, named, "validation")
     task.check_validation(validation, metric)
     return named or task.collect_labels([*train, *validation])
+
+
+def _settled(config: RunConfig, documents: Sequence[Document]) -> RunConfig:
+    """The configuration with what the readout leaves to the data."""
+    asked = config.model.readout
+    readout = task_named(config.model.task).settle(asked, documents)
+    if readout is asked:
+        return config
+    return config.model_copy(update={"model": config.model.model_copy(update={"readout": readout})})
 
 
 def _as_used(config: RunConfig, pipeline: Pipeline) -> RunConfig:

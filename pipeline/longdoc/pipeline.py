@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,9 @@ from longdoc.model import LongDocModel
 from longdoc.nn import Encoder
 from longdoc.nn.position import PositionEncoding
 from longdoc.precision import Placement, PrecisionConfig, choose_placement
+from longdoc.readers import ArrowTable
 from longdoc.schema import Config, explain_faults
+from longdoc.streaming import as_documents
 from longdoc.tasks import Task, task_named
 from longdoc.text.axes import AXES
 from longdoc.text.batching import BatchingConfig, plan_batches
@@ -228,7 +230,9 @@ class Pipeline:
 
     # -- predicting
 
-    def stream(self, documents: Iterable[str | Document | DocumentFailure]) -> Iterator[DocumentResult]:
+    def stream(
+        self, documents: Iterable[str | Document | DocumentFailure] | ArrowTable, text_column: str | None = None
+    ) -> Iterator[DocumentResult]:
         """Answer documents one after the other, lazily, in input order.
 
         A document that cannot be answered gives a `DocumentFailure` in its place; a failure that comes in (from a
@@ -237,10 +241,16 @@ class Pipeline:
         Memory: the read-ahead of `prediction.batching.read_ahead` tokens, the texts of at most 64 documents, and F
         floats for each chunk of a document that is not finished.
 
+        Args:
+            documents: texts, documents, or a table with a row each: a data frame, an Arrow table, a dataset. Its column
+                `id` names them, where there is one.
+            text_column: of a table, what holds the texts; None = `text`.
+
         Raises:
-            UsageError: `documents` is one text or no iterable at all; at once, not with the first answer.
+            UsageError: `documents` is one text or no iterable at all, or a table without that column; at once, not with
+                the first answer.
         """
-        rows = self.stream_rows(documents)
+        rows = self.stream_rows(documents, text_column)
         return (item if isinstance(item, DocumentFailure) else self.answer(item) for item in rows)
 
     def stream_measured(self, documents: Sequence[Document]) -> Iterator[DocumentResult]:
@@ -249,10 +259,10 @@ class Pipeline:
             yield item if isinstance(item, DocumentFailure) else self.answer(item, document)
 
     def stream_rows(
-        self, documents: Iterable[str | Document | DocumentFailure]
+        self, documents: Iterable[str | Document | DocumentFailure] | ArrowTable, text_column: str | None = None
     ) -> Iterator[DocumentRows | DocumentFailure]:
         """The first half of `stream`: the rows of each document's chunks, before merging. Same order, same failures."""
-        return self._rows(_as_documents(documents))
+        return self._rows(as_documents(documents, text_column))
 
     def _rows(self, documents: Iterator[Document | DocumentFailure]) -> Iterator[DocumentRows | DocumentFailure]:
         known: dict[int, PreparedDocument | DocumentFailure] = {}
@@ -303,13 +313,11 @@ class Pipeline:
             **task.answer(scores.float().cpu().numpy(), self.labels, settings.decisions, prepared.tokens, readout),
         )
 
-    def predict(self, documents: Iterable[str | Document | DocumentFailure]) -> list[DocumentResult]:
-        """All answers as a list, in input order.
-
-        Raises:
-            UsageError: `documents` is one text or no iterable at all.
-        """
-        return list(self.stream(documents))
+    def predict(
+        self, documents: Iterable[str | Document | DocumentFailure] | ArrowTable, text_column: str | None = None
+    ) -> list[DocumentResult]:
+        """All answers as a list, in input order. Arguments and errors as those of `stream`."""
+        return list(self.stream(documents, text_column))
 
     def __call__(self, texts: str | Document | Iterable[str | Document], top_k: int | None = 1) -> Any:
         """Shaped as the pipeline of `transformers` for such a task: for labels and numbers that of text-classification.
@@ -339,7 +347,7 @@ class Pipeline:
 
     def explain(self, document: str | Document) -> DocumentResult:
         """A prediction with evidence: passages and what each adds to the score, in logit space."""
-        (item,) = _as_documents([document])
+        (item,) = as_documents([document])
         if isinstance(item, DocumentFailure):
             return item
         result = self.predict([item])[0]
@@ -359,7 +367,7 @@ class Pipeline:
 
     def stream_with_evidence(self, documents: Iterable[str | Document | DocumentFailure]) -> Iterator[DocumentResult]:
         """As `stream`, each answer with its evidence. Documents are computed one by one, each of them twice."""
-        given = _as_documents(documents)
+        given = as_documents(documents)
         return (item if isinstance(item, DocumentFailure) else self.explain(item) for item in given)
 
     def embed(
@@ -494,29 +502,6 @@ def _with_axes(chunking: ChunkingConfig, position: PositionEncoding) -> Chunking
             f"{len(chunking.axes)} instead. Add to them, or leave them out: they are then what the encoding asks for."
         )
     return chunking.model_copy(update={"languages": position.languages or chunking.languages})
-
-
-def _as_documents(documents: Iterable[str | Document | DocumentFailure]) -> Iterator[Document | DocumentFailure]:
-    """Each item as a document. One that is none raises when its turn comes, a wrong `documents` at once."""
-    if isinstance(documents, str | bytes | Document | DocumentFailure | Mapping):
-        raise UsageError("`documents` must be a list of texts or documents, but is a single one. Wrap it in a list.")
-    if not isinstance(documents, Iterable):
-        raise UsageError(
-            f"`documents` must be a list of texts or documents, but is {type(documents).__name__} instead."
-        )
-    return _numbered(documents)
-
-
-def _numbered(documents: Iterable[str | Document | DocumentFailure]) -> Iterator[Document | DocumentFailure]:
-    for number, item in enumerate(documents):
-        if isinstance(item, str):
-            yield Document(id=str(number), text=item)
-        elif isinstance(item, Document | DocumentFailure):
-            yield item
-        else:
-            raise UsageError(
-                f"a document must be a string or a Document, but item {number} is {type(item).__name__} instead."
-            )
 
 
 def _groups(documents: Iterable[Document | DocumentFailure]) -> Iterator[list[Document | DocumentFailure]]:

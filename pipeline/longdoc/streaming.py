@@ -17,6 +17,7 @@ from longdoc.assemble import Assembler
 from longdoc.encoding import RowModel, encode_batches
 from longdoc.errors import UsageError
 from longdoc.precision import Placement
+from longdoc.readers import ArrowTable, is_table, table_documents
 from longdoc.text.batching import BatchingConfig, plan_batches
 from longdoc.text.chunking import PreparedDocument
 from longdoc.types import Chunk, Document, DocumentFailure
@@ -132,14 +133,26 @@ class RowStream:
         )
 
 
-def as_documents(documents: Iterable[str | Document | DocumentFailure]) -> Iterator[Document | DocumentFailure]:
+def as_documents(
+    documents: Iterable[str | Document | DocumentFailure] | ArrowTable, text_column: str | None = None
+) -> Iterator[Document | DocumentFailure]:
     """Each item as a document; texts are called `0`, `1`, ... by their place.
+
+    Args:
+        text_column: of a table, what holds the texts; None = `text`.
 
     Raises:
         UsageError: at once for a wrong `documents`; for an item that is none when its turn comes.
     """
     if isinstance(documents, str | bytes | Document | DocumentFailure | Mapping):
         raise UsageError("`documents` must be a list of texts or documents, but is a single one. Wrap it in a list.")
+    if is_table(documents):
+        return table_documents(documents, text_column)
+    if text_column is not None:
+        raise UsageError(
+            "`text_column` belongs to tables, but `documents` is none. Leave it out, or pass a data frame, an Arrow "
+            "table or a dataset."
+        )
     if not isinstance(documents, Iterable):
         raise UsageError(
             f"`documents` must be a list of texts or documents, but is {type(documents).__name__} instead."

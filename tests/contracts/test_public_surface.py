@@ -25,10 +25,13 @@ def test_public_names() -> None:
         "DocumentFailure",
         "DocumentPrediction",
         "LongDocError",
+        "LongDocumentClassifier",
         "Pipeline",
         "RunConfig",
         "__version__",
         "load_config",
+        "pretrain",
+        "to_table",
         "train",
     ]
     for name in longdoc.__all__:

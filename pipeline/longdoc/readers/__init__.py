@@ -6,8 +6,9 @@ A new format is one file with a `Reader` and one name in `READERS`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from longdoc.errors import DataError, DocumentError, DuplicateIdError
 from longdoc.readers.arrow import ArrowReader
@@ -18,20 +19,25 @@ from longdoc.readers.discover import find
 from longdoc.readers.jsonl import JsonLinesReader
 from longdoc.readers.opening import open_file
 from longdoc.readers.parquet import ParquetReader
+from longdoc.readers.tables import ArrowTable, is_table, read_table, table_documents
 from longdoc.readers.text import TextReader
 from longdoc.types import Document, DocumentFailure, Place, Record
 
 __all__ = [
     "READERS",
+    "ArrowTable",
     "FieldMap",
     "ReadConfig",
     "Reader",
     "Source",
     "find_sources",
+    "is_table",
     "load_labelled",
+    "load_labelled_table",
     "read_documents",
     "read_source",
     "source_digest",
+    "table_documents",
 ]
 
 READERS: tuple[Reader, ...] = (
@@ -91,10 +97,19 @@ def load_labelled(inputs: Sequence[str | Path], settings: ReadConfig = _DEFAULT)
     Raises one `DataError` that counts all failures, documents without a `label`, `labels`, `target` or `spans`
     included, and names the first ten places; `DuplicateIdError` if two documents have one id.
     """
+    return _strictly(read_documents(inputs, settings))
+
+
+def load_labelled_table(table: Any, settings: ReadConfig = _DEFAULT) -> list[Document]:
+    """The same for a table in memory (`is_table`)."""
+    return _strictly(read_table(table, settings))
+
+
+def _strictly(records: Iterable[Record]) -> list[Document]:
     documents = []
     faults = []
     places: dict[str, Place] = {}
-    for record in read_documents(inputs, settings):
+    for record in records:
         document = record.document
         if isinstance(document, DocumentFailure):
             detail = document.detail.removeprefix(f"{record.place}: ")
