@@ -79,11 +79,18 @@ class BlockText:
 
     def flow(self, text: str) -> None:
         """Text in which white space of any kind and length is one space, and none at the ends of a line."""
-        text = _SPACES.sub(" ", text)
-        if text.startswith(" "):
+        if not text:
+            return
+        if "\n" in text or "  " in text or "\t" in text or "\r" in text or "\f" in text:
+            text = _SPACES.sub(" ", text)
+        words = text.strip(" ")
+        if words is text:
+            self.verbatim(text)
+            return
+        if text[0] == " ":
             self._space = True
-        self.verbatim(text.strip(" "))
-        if text.endswith(" "):
+        self.verbatim(words)
+        if text[-1] == " ":
             self._space = True
 
     def block(self, strength: int = PARAGRAPH) -> None:

@@ -26,6 +26,8 @@ class HtmlConfig(Config):
 
     hidden: bool = True
     """Whether elements count that say they are hidden (`hidden`, `aria-hidden`, `display:none` in their own style)."""
+    list_numbers: bool = True
+    """Whether the numbers that browsers draw before the items of `<ol>` lists are part of the text."""
 
 
 class EmailConfig(Config):

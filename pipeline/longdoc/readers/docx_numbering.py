@@ -7,22 +7,15 @@ one definition count on together unless an instance begins anew (`startOverride`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from longdoc.readers.docx_names import attribute, is_off, short_name
+from longdoc.readers.list_counts import COUNTS
 
 __all__ = ["LEVELS", "Numbering", "NumberingPart"]
 
 LEVELS = 9
 _PLACE = re.compile(r"%([1-9])")
-_ROMAN = tuple(
-    zip(
-        (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1),
-        ("M", "CM", "D", "CD", "C", "XC", "L", "XL", "X", "IX", "V", "IV", "I"),
-        strict=True,
-    )
-)
 
 
 @dataclass
@@ -154,7 +147,7 @@ class Numbering:
         level = levels.get(number, _Level())
         count = counters[number]
         value = level.start if count is None else count
-        return str(value) if legal else _FORMATS.get(level.format, str)(value)
+        return str(value) if legal else COUNTS.get(level.format, str)(value)
 
     def _definition(self, instance: str) -> str:
         listed = self._part.instances.get(instance)
@@ -176,31 +169,3 @@ def _number(value: str | None, otherwise: int) -> int:
         return int(value or "")
     except ValueError:
         return otherwise
-
-
-def _letters(value: int) -> str:
-    """1 -> a, 26 -> z, 27 -> aa, 28 -> bb: Word repeats the letter."""
-    if value < 1:
-        return str(value)
-    times, place = divmod(value - 1, 26)
-    return chr(ord("a") + place) * min(times + 1, 30)
-
-
-def _roman(value: int) -> str:
-    if not 0 < value < 4000:
-        return str(value)
-    out = ""
-    for number, sign in _ROMAN:
-        times, value = divmod(value, number)
-        out += sign * times
-    return out
-
-
-_FORMATS: dict[str, Callable[[int], str]] = {
-    "decimalZero": lambda value: f"{value:02}",
-    "lowerLetter": _letters,
-    "upperLetter": lambda value: _letters(value).upper(),
-    "lowerRoman": lambda value: _roman(value).lower(),
-    "upperRoman": _roman,
-    "none": lambda value: "",
-}
