@@ -99,6 +99,7 @@ def train_with_report(
     train_documents = _labelled(train_documents, config)
     validation_documents = _labelled(validation_documents, config)
     labels = _check(config, train_documents, validation_documents)
+    config = _settled(config, [*train_documents, *validation_documents])
     # One process of several speaks for all of them.
     is_first = os.environ.get("RANK", "0") == "0"
     with only_writer(folder) if is_first else contextlib.nullcontext():
@@ -238,6 +239,15 @@ def _check(config: RunConfig, train: Sequence[Document], validation: Sequence[Do
     task.check_gold(validation, named, "validation")
     task.check_validation(validation, metric)
     return named or task.collect_labels([*train, *validation])
+
+
+def _settled(config: RunConfig, documents: Sequence[Document]) -> RunConfig:
+    """The configuration with what the readout leaves to the data."""
+    asked = config.model.readout
+    readout = task_named(config.model.task).settle(asked, documents)
+    if readout is asked:
+        return config
+    return config.model_copy(update={"model": config.model.model_copy(update={"readout": readout})})
 
 
 def _as_used(config: RunConfig, pipeline: Pipeline) -> RunConfig:

@@ -43,6 +43,8 @@ class Decisions(Config):
     """When to abstain; null = never."""
     documents: int = Field(default=0, ge=0)
     """How many validation documents all this was fitted on."""
+    min_score: float = Field(default=0.0, ge=0, le=1)
+    """Spans: those with less are not given."""
     labels_without_support: tuple[str, ...] = ()
     """Labels that no validation document has: their thresholds stayed at 0.5."""
 

@@ -102,6 +102,7 @@ class Pipeline:
         self.placement: Placement = choose_placement(self.prediction.precision)
         self.model = model.to(self.placement.device).eval()
         self.chunker = settings.chunking.build(tokenizer)
+        model.readout.fit_chunks(self.chunker.body)
         self.card = ""
         """The text of the model folder's README.md; travels with the model."""
         self._source_fingerprint: str | None = None
@@ -320,7 +321,8 @@ class Pipeline:
         return list(self.stream(documents, text_column))
 
     def __call__(self, texts: str | Document | Iterable[str | Document], top_k: int | None = 1) -> Any:
-        """Shaped as the pipeline of `transformers` for such a task: for labels and numbers that of text-classification.
+        """Shaped as the pipeline of `transformers` for such a task: for labels and numbers that of text-classification,
+        for spans that of token-classification with aggregation.
 
         Args:
             texts: one text or document, or a list of them, of any length.
@@ -336,14 +338,21 @@ class Pipeline:
         if top_k is not None and (isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1):
             raise UsageError("`top_k` must be at least 1, or None for all labels, but is not.")
         single = isinstance(texts, str | Document)
+        asked: list[str] = []
+
+        def noted(items: Iterable[str | Document]) -> Iterator[str | Document]:
+            for item in items:
+                asked.append(item.text if isinstance(item, Document) else item)
+                yield item
+
         answers: list[DocumentPrediction] = []
-        for number, result in enumerate(self.stream([texts] if isinstance(texts, str | Document) else texts)):
+        for number, result in enumerate(self.stream(noted([texts] if isinstance(texts, str | Document) else texts))):
             if isinstance(result, DocumentFailure):
                 raise UsageError(
                     f"text {number} has no answer: {result.reason}. Use `predict`, which reports failures in place."
                 )
             answers.append(result)
-        return self.task.show(answers, single, top_k, self.labels)
+        return self.task.show(answers, single, top_k, self.labels, asked)
 
     def explain(self, document: str | Document) -> DocumentResult:
         """A prediction with evidence: passages and what each adds to the score, in logit space."""

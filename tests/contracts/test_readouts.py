@@ -34,7 +34,7 @@ def mergers_of(readout: Any) -> list[str]:
 
 CONFIGS: list[dict[str, Any]] = []
 for readout_kind in get_args(Kinds) or (Kinds,):
-    if not getattr(readout_kind, "whole_documents", True):
+    if not readout_kind.whole_documents:
         continue  # scores of tokens have promises and a suite of their own: test_token_readouts.py
     config: dict[str, Any] = {"kind": readout_kind.model_fields["kind"].default}
     parts = {

@@ -19,7 +19,7 @@ from longdoc.nn.readout import Readout, ReadoutConfig, ReadoutKind, TokensReadou
 from longdoc.spans.tags import Scheme
 from nn_kit import batch_of, padded, randomised, some_ids, tiny_encoder
 
-KINDS = [kind for kind in get_args(ReadoutKind) if not getattr(kind, "whole_documents", True)]
+KINDS = [kind for kind in get_args(ReadoutKind) if not kind.whole_documents]
 HEADS = [kind.model_fields["kind"].default for kind in get_args(HeadKind)]
 CONFIGS = [{"kind": kind.model_fields["kind"].default, "head": {"kind": head}} for kind in KINDS for head in HEADS]
 every_config = pytest.mark.parametrize("config", CONFIGS, ids=[f"{c['kind']}-{c['head']['kind']}" for c in CONFIGS])
@@ -50,7 +50,7 @@ def test_tokens_come_in_the_order_of_the_text_each_once(config: dict) -> None:
     states = model.encoder(ids, valid)
     expected = model.readout.head.classify(model.readout.head.transform(states))[core]
     for keep in (False, True):
-        assert model.readout.keep_states(keep)
+        assert model.readout.keep_states(keep) is keep
         assert model.readout.learns_rows is not keep
         rows, owners, weights = [], [], []
         for member in (4, 0, 5, 2, 1, 3):  # as micro-batches come, sorted by length

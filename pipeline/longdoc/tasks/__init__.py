@@ -9,11 +9,12 @@ from longdoc.tasks.multi_label import MultiLabel
 from longdoc.tasks.ordinal import Ordinal
 from longdoc.tasks.regression import Regression
 from longdoc.tasks.single_label import SingleLabel
+from longdoc.tasks.spans import Spans
 
 __all__ = ["TASKS", "Task", "TaskName", "task_named"]
 
 # A new kind is one file and one name in this line.
-TASKS: tuple[Task, ...] = (SingleLabel(), MultiLabel(), Regression(), Ordinal())
+TASKS: tuple[Task, ...] = (SingleLabel(), MultiLabel(), Regression(), Ordinal(), Spans())
 
 _BY_NAME = {task.name: task for task in TASKS}
 

@@ -10,7 +10,7 @@ where a task answers for the document as a whole, T where it answers for its tok
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -123,7 +123,15 @@ class Task(ABC):
         Raises:
             ValueError: it cannot; the sentence says which can.
         """
-        return None
+        if not readout.whole_documents:
+            raise ValueError(
+                f"`readout` must score whole documents for the task {self.name}, but the kind {readout.kind} scores "
+                "tokens. Choose vectors, logits or label_attention, or another `model.task`."
+            )
+
+    def settle(self, readout: ReadoutKind, documents: Sequence[Document]) -> ReadoutKind:
+        """The readout with what it leaves to the training documents, which `check_gold` has let pass."""
+        return readout
 
     # -- learning
 
@@ -136,6 +144,16 @@ class Task(ABC):
         readout: Readout | None = None,
     ) -> torch.Tensor:
         """What the loss compares scores with, for a document that `check_gold` has let pass."""
+
+    def misfits(
+        self,
+        document: Document,
+        labels: Sequence[str],
+        tokens: TokensRead | None = None,
+        readout: Readout | None = None,
+    ) -> Mapping[str, int]:
+        """What of the right answer of a document cannot be said to the model as it is, in words, and how often."""
+        return {}
 
     @abstractmethod
     def loss(
@@ -180,7 +198,12 @@ class Task(ABC):
 
     @abstractmethod
     def show(
-        self, predictions: Sequence[DocumentPrediction], single: bool, top_k: int | None, labels: Sequence[str]
+        self,
+        predictions: Sequence[DocumentPrediction],
+        single: bool,
+        top_k: int | None,
+        labels: Sequence[str],
+        texts: Sequence[str] = (),
     ) -> Any:
         """Answers as the pipeline of `transformers` for such a task shapes them.
 
@@ -188,6 +211,7 @@ class Task(ABC):
             predictions: of the texts that were asked about.
             single: whether that was one text, not a list of them.
             top_k: how many labels of each; None = all.
+            texts: those texts.
         """
 
     def explained(self, prediction: DocumentPrediction, labels: Sequence[str]) -> tuple[tuple[str, int], ...]:

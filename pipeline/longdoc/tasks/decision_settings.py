@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -24,6 +24,9 @@ class DecisionConfig(Config):
     coverage: float | None = Field(default=None, gt=0, lt=1)
     """Abstain where the labels that cannot be excluded are not exactly one; the right label is among them for at least
     this share of documents. Null: always answer."""
+
+    min_score: Annotated[float, Field(ge=0, le=1)] | Literal["f1"] = 0.0
+    """Spans: give those whose score is at least this; `f1` = the one with the best strict F1."""
 
     def check(self, documents: int) -> None:
         """Refuse what cannot be fitted, before the long part begins.

@@ -246,7 +246,12 @@ class LabelTask(DocumentTask):
         """`label` and `score`, or that the model abstains."""
 
     def show(
-        self, predictions: Sequence[DocumentPrediction], single: bool, top_k: int | None, labels: Sequence[str]
+        self,
+        predictions: Sequence[DocumentPrediction],
+        single: bool,
+        top_k: int | None,
+        labels: Sequence[str],
+        texts: Sequence[str] = (),
     ) -> Any:
         """As the text-classification pipeline does: `{"label": ..., "score": ...}`; where the model abstains,
         `"abstained": True` stands beside them.

@@ -67,6 +67,7 @@ class Regression(DocumentTask):
             )
 
     def check_readout(self, readout: ReadoutKind) -> None:
+        super().check_readout(readout)
         merger = getattr(readout, "merger", None)
         if getattr(merger, "labels_only", False):
             raise ValueError(
@@ -130,7 +131,12 @@ class Regression(DocumentTask):
         return {"logits": tuple(float(value) for value in raw), "value": float(raw[0])}
 
     def show(
-        self, predictions: Sequence[DocumentPrediction], single: bool, top_k: int | None, labels: Sequence[str]
+        self,
+        predictions: Sequence[DocumentPrediction],
+        single: bool,
+        top_k: int | None,
+        labels: Sequence[str],
+        texts: Sequence[str] = (),
     ) -> Any:
         """As the text-classification pipeline does: `{"label": name of the number, "score": the number}`."""
         answers = [{"label": labels[0], "score": prediction.value} for prediction in predictions]

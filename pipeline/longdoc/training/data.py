@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ __all__ = [
 ]
 
 _GROUP = 64
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,7 +68,8 @@ def build_examples(
         readout: of the model, which some tasks ask how their targets look.
 
     Returns:
-        The examples, and how many documents were left out for which reason: the caller says so.
+        The examples, and how many documents were left out for which reason: the caller says so. What of their right
+        answers cannot be learned as it is, is logged with its number.
 
     Raises:
         DataError: no document is left.
@@ -73,6 +77,7 @@ def build_examples(
     task.check_gold(documents, labels, "evaluation")
     examples: list[Example] = []
     left_out: Counter[str] = Counter()
+    misfits: Counter[str] = Counter()
     for start in range(0, len(documents), _GROUP):
         group = documents[start : start + _GROUP]
         for number, (document, prepared) in enumerate(
@@ -86,12 +91,16 @@ def build_examples(
                 chunks = tuple(prepared.chunks)
                 tokens = sum(len(chunk) for chunk in chunks)
                 target = task.target(document, labels, prepared.tokens, readout)
+                misfits.update(task.misfits(document, labels, prepared.tokens, readout))
                 examples.append(Example(number, document.id, chunks, target, tokens))
     if not examples:
         raise DataError(
             f"training needs at least 1 document that can be read, but none of {len(documents)} can: "
             f"{_reasons(left_out)}."
         )
+    for what, count in misfits.items():
+        if count:
+            _log.warning("%d %s", count, what)
     return examples, left_out
 
 

@@ -39,6 +39,9 @@ __all__ = ["BEST_SO_FAR", "TrainingProgress", "TrainingReport", "fine_tune"]
 BEST_SO_FAR = Path("checkpoints", "best")
 """Where a run that is still going keeps the model folder of its best epoch; gone when the run has ended."""
 
+MOST_FROZEN_BYTES = 4 << 30
+"""Rows of the training documents of an encoder that does not learn are kept where they take no more than this."""
+
 
 def fine_tune(
     pipeline: Pipeline,
@@ -119,7 +122,10 @@ class _Run:
             train, pipeline.tokenizer, pipeline.chunker, labels, task, unknown, readout
         )
         self.loss = task.loss(readout, [e.target for e in self.examples], readout.classes, settings.class_weights)
-        self.rows = rows(pipeline) if self.frozen and not readout.learns_rows else None
+        keeps = readout.keep_states(self.frozen)
+        if keeps and sum(len(e.chunks) for e in self.examples) * readout.row_width * 4 > MOST_FROZEN_BYTES:
+            keeps = readout.keep_states(False)  # every epoch reads all documents again
+        self.rows = rows(pipeline) if self.frozen and keeps else None
         metric = chosen_metric(settings.metric_for_best_model, task, bool(validation))
         self.best = BestEpoch(metric, metric in task.lower_is_better)
         task.check_decisions(settings.decisions, len(validation))
@@ -210,6 +216,7 @@ class _Run:
             self.report.validation = metrics_of(self.pipeline, self.validation, self.best.results)
             self.report.unanswered_validation = sum(not result.ok for result in self.best.results)
         self.model.eval()
+        self.model.readout.keep_states(False)
         return self.report
 
     def _tell(self, phase: str, epoch: int, done: int, of: int, **numbers: Any) -> None:

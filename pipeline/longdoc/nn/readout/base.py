@@ -6,14 +6,16 @@ Shape letters: N chunks, L length, D width of the encoder, F width of a row, B d
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from longdoc.nn.heads import LinearHead
+from longdoc.schema import Config
 from longdoc.types import ChunkBatch
 
-__all__ = ["DocumentReadout", "Readout", "ordinals_of"]
+__all__ = ["DocumentReadout", "Readout", "ReadoutSettings", "ordinals_of"]
 
 
 class Readout(nn.Module, ABC):
@@ -52,7 +54,7 @@ class Readout(nn.Module, ABC):
         """Hear how many document tokens a chunk may have, before the first row is made."""
 
     def keep_states(self, keep: bool) -> bool:
-        """Make rows that need no parameter of the readout, until told otherwise, for an encoder that does not learn.
+        """Make rows that need no parameter of the readout, or no longer so: they outlast its steps, but may be wider.
 
         Returns:
             Whether rows are such ones now; always so where `learns_rows` is False.
@@ -90,6 +92,13 @@ class DocumentReadout(Readout):
             (N, L), zero outside core tokens; a chunk's tokens sum to its slopes * row. None where that is no sum over
             tokens: `cls` pooling, or a head that is not linear in a chunk's row.
         """
+
+
+class ReadoutSettings(Config):
+    """The configuration of a readout; `build(width, classes)` makes it."""
+
+    whole_documents: ClassVar[bool] = True
+    """Whether it scores documents as a whole; else their tokens."""
 
 
 def ordinals_of(batch: ChunkBatch) -> Tensor:

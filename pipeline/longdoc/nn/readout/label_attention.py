@@ -22,8 +22,7 @@ from torch import Tensor, nn
 from longdoc.nn.dropout import Dropout
 from longdoc.nn.exact import exact, exact_linear
 from longdoc.nn.mergers.base import chunk_shares, segment_softmax, segment_sum
-from longdoc.nn.readout.base import DocumentReadout
-from longdoc.schema import Config
+from longdoc.nn.readout.base import DocumentReadout, ReadoutSettings
 from longdoc.types import ChunkBatch
 
 __all__ = ["LabelAttentionReadout", "LabelAttentionReadoutConfig"]
@@ -97,7 +96,7 @@ class LabelAttentionReadout(DocumentReadout):
         return segment_softmax(rows[:, : self.classes], heard, owner, documents)
 
 
-class LabelAttentionReadoutConfig(Config):
+class LabelAttentionReadoutConfig(ReadoutSettings):
     """One attention a label over all core tokens of a document, starting from their mean."""
 
     kind: Literal["label_attention"] = "label_attention"

@@ -16,9 +16,9 @@ from torch import Tensor, nn
 from longdoc.nn.heads import HeadConfig, LinearHead, LinearHeadConfig
 from longdoc.nn.mergers import LogitMergerConfig, MaxMergerConfig, Merger, WeightedMerger
 from longdoc.nn.pooling import PoolingKind
+from longdoc.nn.readout.base import ReadoutSettings
 from longdoc.nn.readout.integrated import integrated_slopes
 from longdoc.nn.readout.pooled import PooledReadout
-from longdoc.schema import Config
 
 __all__ = ["LogitsReadout", "LogitsReadoutConfig"]
 
@@ -58,7 +58,7 @@ class LogitsReadout(PooledReadout):
         return self.widened(integrated_slopes(score, vectors))
 
 
-class LogitsReadoutConfig(Config):
+class LogitsReadoutConfig(ReadoutSettings):
     """Each chunk scored by itself, the scores merged label by label."""
 
     kind: Literal["logits"] = "logits"

@@ -21,9 +21,8 @@ from torch import Tensor, nn
 from longdoc.errors import UsageError
 from longdoc.nn.exact import exact
 from longdoc.nn.heads import HeadConfig, LinearHead, LinearHeadConfig
-from longdoc.nn.readout.base import Readout, ordinals_of
+from longdoc.nn.readout.base import Readout, ReadoutSettings, ordinals_of
 from longdoc.nn.readout.transitions import Transitions
-from longdoc.schema import Config
 from longdoc.spans.tags import Scheme, TagLayout, read_tags, tags_of
 from longdoc.spans.words import Subwords
 from longdoc.types import ChunkBatch
@@ -106,7 +105,7 @@ class TokensReadout(Readout):
 
     def keep_states(self, keep: bool) -> bool:
         self.keeps_states = keep
-        return True
+        return keep
 
     def rows(self, hidden: Tensor, batch: ChunkBatch) -> Tensor:
         states = exact(hidden)
@@ -122,11 +121,10 @@ class TokensReadout(Readout):
         return self.head.classify(self.head.transform(states))
 
 
-class TokensReadoutConfig(Config):
+class TokensReadoutConfig(ReadoutSettings):
     """Tags on the words of the whole document, decoded once, so that no span is cut where a chunk ends."""
 
     whole_documents: ClassVar[bool] = False
-    """Whether scores are of documents as a whole."""
 
     kind: Literal["tokens"] = "tokens"
     head: HeadConfig = LinearHeadConfig()

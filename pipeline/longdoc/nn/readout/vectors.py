@@ -14,9 +14,9 @@ from longdoc.nn.exact import exact
 from longdoc.nn.heads import HeadConfig, LinearHead, LinearHeadConfig
 from longdoc.nn.mergers import MeanMergerConfig, Merger, VectorMergerConfig, WeightedMerger
 from longdoc.nn.pooling import PoolingKind
+from longdoc.nn.readout.base import ReadoutSettings
 from longdoc.nn.readout.integrated import integrated_slopes
 from longdoc.nn.readout.pooled import PooledReadout
-from longdoc.schema import Config
 
 __all__ = ["VectorsReadout", "VectorsReadoutConfig"]
 
@@ -54,7 +54,7 @@ class VectorsReadout(PooledReadout):
         return self.widened(integrated_slopes(score, vectors))
 
 
-class VectorsReadoutConfig(Config):
+class VectorsReadoutConfig(ReadoutSettings):
     """Chunk vectors merged into a document vector, then scored."""
 
     kind: Literal["vectors"] = "vectors"
