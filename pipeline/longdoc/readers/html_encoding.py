@@ -14,7 +14,7 @@ from typing import Any
 from longdoc.errors import DocumentError
 from longdoc.readers.encoding import decode_document
 
-__all__ = ["decode_page"]
+__all__ = ["decode_page", "python_name"]
 
 _LOOKED_AT = 4096  # browsers look at 1024 bytes; some pages begin with comments
 _XML = re.compile(rb"\s*<\?xml[^>]*?encoding\s*=\s*[\"']([\w.:-]+)")
@@ -33,7 +33,7 @@ def decode_page(data: bytes, given: str | None) -> tuple[str, dict[str, Any]]:
     Raises `DocumentError("decode_error")` where no encoding fits.
     """
     declared = _declared(data[:_LOOKED_AT])
-    name = None if declared is None else _python_name(declared)
+    name = None if declared is None else python_name(declared)
     for candidate, source in ((name, "declared"), (given, "given")):
         if candidate is None:
             continue
@@ -59,7 +59,7 @@ def _declared(head: bytes) -> str | None:
     return None if found is None else found[1].decode("ascii")
 
 
-def _python_name(label: str) -> str | None:
+def python_name(label: str) -> str | None:
     """Python's name of what a label means to a browser; None for labels that mean nothing."""
     label = {"x-sjis": "shift_jis", "windows-949": "cp949", "windows-874": "cp874"}.get(label.lower(), label)
     try:
