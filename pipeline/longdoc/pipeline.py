@@ -340,13 +340,14 @@ class Pipeline:
         single = isinstance(texts, str | Document)
         asked: list[str] = []
 
-        def noted(items: Iterable[str | Document]) -> Iterator[str | Document]:
+        def noted(items: Iterator[Document | DocumentFailure]) -> Iterator[Document | DocumentFailure]:
             for item in items:
-                asked.append(item.text if isinstance(item, Document) else item)
+                asked.append(item.text if isinstance(item, Document) else "")
                 yield item
 
+        given = as_documents([texts] if isinstance(texts, str | Document) else texts)
         answers: list[DocumentPrediction] = []
-        for number, result in enumerate(self.stream(noted([texts] if isinstance(texts, str | Document) else texts))):
+        for number, result in enumerate(self.stream(noted(given))):
             if isinstance(result, DocumentFailure):
                 raise UsageError(
                     f"text {number} has no answer: {result.reason}. Use `predict`, which reports failures in place."

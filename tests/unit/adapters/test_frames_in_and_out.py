@@ -34,6 +34,10 @@ def test_a_table_is_predicted_as_its_texts_are(tiny_pipeline: Pipeline, make: An
     assert [result.id for result in tiny_pipeline.predict(named)] == ["x", "y", "z"]
 
 
+def test_calling_takes_tables_too(tiny_pipeline: Pipeline) -> None:
+    assert tiny_pipeline(FRAME.rename(columns={"body": "text"})) == tiny_pipeline(TEXTS)
+
+
 def test_a_column_of_texts_is_a_list_of_texts(tiny_pipeline: Pipeline) -> None:
     assert tiny_pipeline.predict(FRAME["body"]) == tiny_pipeline.predict(TEXTS)
 
