@@ -106,6 +106,11 @@ def _integer(key: str, fault: Any) -> str:
     return f"must be a whole number, but is {what} instead"
 
 
+def _limit(limit: float) -> str:
+    """A bound to the last digit, or short where it has a fraction."""
+    return str(int(limit)) if limit == int(limit) else f"{limit:g}"
+
+
 def _section(key: str, fault: Any) -> str:
     return f"must hold keys of its own, but is {_kind(fault['input'])} instead. Set one of them: {key}.KEY=VALUE"
 
@@ -124,10 +129,10 @@ _SENTENCES: dict[str, Callable[[str, Any], str]] = {
     ),
     "union_tag_not_found": lambda key, fault: "must say its `kind`, but does not",
     "missing": lambda key, fault: "must be given, but is not",
-    "greater_than_equal": lambda key, fault: f"must be at least {fault['ctx']['ge']:g}, but is less",
-    "greater_than": lambda key, fault: f"must be more than {fault['ctx']['gt']:g}, but is not",
-    "less_than_equal": lambda key, fault: f"must be at most {fault['ctx']['le']:g}, but is more",
-    "less_than": lambda key, fault: f"must be less than {fault['ctx']['lt']:g}, but is not",
+    "greater_than_equal": lambda key, fault: f"must be at least {_limit(fault['ctx']['ge'])}, but is less",
+    "greater_than": lambda key, fault: f"must be more than {_limit(fault['ctx']['gt'])}, but is not",
+    "less_than_equal": lambda key, fault: f"must be at most {_limit(fault['ctx']['le'])}, but is more",
+    "less_than": lambda key, fault: f"must be less than {_limit(fault['ctx']['lt'])}, but is not",
     "too_short": lambda key, fault: f"must have at least {fault['ctx']['min_length']} entries, but has fewer",
 }
 """What pydantic calls a fault -> what follows the key."""
@@ -149,14 +154,17 @@ def _plain(quoted: str) -> str:
 def _models_at(path: Sequence[str], root: type[BaseModel]) -> list[type[BaseModel]]:
     models: list[type[BaseModel]] = [root]
     for step in path:
-        following: list[type[BaseModel]] = []
-        for model in models:
-            if step in model.model_fields:
-                following.extend(_models_in(model.model_fields[step].annotation))
-            elif step in _tags(model):
-                following.append(model)
-        models = following
+        if _is_tag(step, models):
+            models = [model for model in models if step in _tags(model)]
+        else:
+            fields = [model.model_fields[step] for model in models if step in model.model_fields]
+            models = [model for field in fields for model in _models_in(field.annotation)]
     return models
+
+
+def _is_tag(step: str, models: Sequence[type[BaseModel]]) -> bool:
+    """Whether a step names one of several kinds. It may be a field of that kind, too, but then it comes again."""
+    return len(models) > 1 and any(step in _tags(model) for model in models)
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:
@@ -176,8 +184,7 @@ def _without_union_tags(path: Sequence[str], root: type[BaseModel]) -> list[str]
     kept: list[str] = []
     walked: list[str] = []
     for step in path:
-        models = _models_at(walked, root)
-        is_tag = any(step in _tags(model) for model in models) and not any(step in m.model_fields for m in models)
+        is_tag = _is_tag(step, _models_at(walked, root))
         walked.append(step)
         if not is_tag:
             kept.append(step)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import torch
 from pydantic import Field, model_validator
 
 from longdoc.nn.layers import Activation, Norm
@@ -97,7 +98,18 @@ class EncoderConfig(Config):
             )
         if self.window == ():
             raise ValueError("`window` must name at least one layer's window, but names none.")
+        if self.global_tokens and self._speaks_to_values:
+            raise ValueError(
+                f"`position` must not speak to the values beside global tokens, but {self.position.kind} does. "
+                "Choose another, or set `global_tokens` to 0."
+            )
         return self
+
+    @property
+    def _speaks_to_values(self) -> bool:
+        with torch.device("meta"):
+            plan = self.position.build(self.geometry).plan(torch.zeros(1, 1, dtype=torch.int64), torch.float32)
+            return plan.value_term(0) is not None
 
     @property
     def geometry(self) -> Geometry:

@@ -57,8 +57,8 @@ class AttentionMask:
     @classmethod
     def causal(cls, positions: Tensor) -> AttentionMask:
         """Keys at the same position or before. `positions`: integers, (1|N, L)."""
-        _require(positions, 2, "positions")
-        return cls(positions[:, None, None, :] <= positions[:, None, :, None])
+        order = _whole_numbers(positions, "positions")
+        return cls(order[:, None, None, :] <= order[:, None, :, None])
 
     @classmethod
     def sliding_window(cls, positions: Tensor, radius: int) -> AttentionMask:
@@ -67,16 +67,16 @@ class AttentionMask:
         A row of `2 * radius + 1` keys in the middle of a text. A causal window of w tokens, the token itself included,
         is `sliding_window(positions, w - 1) & causal(positions)`. `positions`: integers, (1|N, L).
         """
-        _require(positions, 2, "positions")
-        if radius < 0:
-            raise UsageError(f"`radius` must be at least 0, but is {radius} instead.")
-        return cls((positions[:, None, None, :] - positions[:, None, :, None]).abs() <= radius)
+        order = _whole_numbers(positions, "positions")
+        if isinstance(radius, bool) or not isinstance(radius, int) or radius < 0:
+            raise UsageError(f"`radius` must be a whole number of at least 0, but is {radius} instead.")
+        return cls((order[:, None, None, :] - order[:, None, :, None]).abs() <= radius)
 
     @classmethod
     def blocks(cls, segments: Tensor) -> AttentionMask:
         """Keys of the query's own segment: several texts in one row that do not see each other. `segments`: (N, L)."""
-        _require(segments, 2, "segments")
-        return cls(segments[:, None, None, :] == segments[:, None, :, None])
+        numbers = _whole_numbers(segments, "segments")
+        return cls(numbers[:, None, None, :] == numbers[:, None, :, None])
 
     @classmethod
     def globals_(cls, is_global: Tensor) -> AttentionMask:
@@ -106,13 +106,13 @@ class AttentionMask:
         """Pairs that both allow."""
         if self.allowed is None or other.allowed is None:
             return other if self.allowed is None else self
-        return AttentionMask(self.allowed & other.allowed)
+        return AttentionMask(torch.logical_and(*_fitting(self.allowed, other.allowed)))
 
     def __or__(self, other: AttentionMask) -> AttentionMask:
         """Pairs that at least one allows."""
         if self.allowed is None or other.allowed is None:
             return AttentionMask()
-        return AttentionMask(self.allowed | other.allowed)
+        return AttentionMask(torch.logical_or(*_fitting(self.allowed, other.allowed)))
 
     def additive(self, dtype: torch.dtype) -> Tensor | None:
         """The mask as numbers to add to scores: 0 = may attend, the lowest number of `dtype` = may not.
@@ -151,6 +151,24 @@ class AttentionMask:
         if self.allowed is None:
             raise UsageError("This mask allows everything and has no tensor; look at `allowed` first.")
         return self.allowed
+
+
+def _fitting(one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
+    """Two masks that can be combined as they are."""
+    if any(a != b and 1 not in (a, b) for a, b in zip(one.shape, other.shape, strict=True)):
+        raise UsageError(
+            f"masks that are combined must be of rows of one shape, but are of {tuple(one.shape)} and "
+            f"{tuple(other.shape)}. Make both for the same batch."
+        )
+    return one, other
+
+
+def _whole_numbers(tensor: Tensor, name: str) -> Tensor:
+    """(1|N, L) as int64: small and unsigned types would wrap around in a difference, and floats of 16 bits round."""
+    _require(tensor, 2, name)
+    if tensor.dtype.is_floating_point or tensor.dtype.is_complex or tensor.dtype == torch.bool:
+        raise UsageError(f"`{name}` must be integers, but are {tensor.dtype} instead.")
+    return tensor.to(torch.int64)
 
 
 def _require(tensor: Tensor, axes: int, name: str) -> None:

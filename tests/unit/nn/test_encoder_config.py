@@ -7,6 +7,7 @@ import torch
 from pydantic import ValidationError
 
 from longdoc.nn import EncoderConfig
+from longdoc.schema import explain_faults
 from nn_kit import some_ids, tiny_encoder
 
 
@@ -18,11 +19,47 @@ from nn_kit import some_ids, tiny_encoder
         ({"window": ()}, r"`window` must name at least one layer's window, but names none\."),
         ({"window": (3, -1)}, r"greater than or equal to 0"),
         ({"global_tokens": -1}, r"greater than or equal to 0"),
+        (
+            {"global_tokens": 1, "window": 4, "position": {"kind": "shaw"}},
+            r"`position` must not speak to the values beside global tokens, but shaw does\. Choose another, or set "
+            r"`global_tokens` to 0\.",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(changes: dict, message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         EncoderConfig(**changes)
+
+
+def test_shaw_without_its_values_goes_with_global_tokens() -> None:
+    config = EncoderConfig(global_tokens=1, window=4, position={"kind": "shaw", "values": False})
+    assert config.position.values is False
+
+
+@pytest.mark.parametrize(
+    ("position", "message"),
+    [
+        ({"kind": "shaw", "clip": 10**12}, "`position.clip` must be at most 16777216, but is more."),
+        ({"kind": "buckets", "buckets": 10**12}, "`position.buckets` must be at most 16777216, but is more."),
+        ({"kind": "disentangled", "buckets": 10**12}, "`position.buckets` must be at most 16777216"),
+        ({"kind": "learned", "rows": 10**14}, "`position.rows` must be at most 16777216, but is more."),
+        ({"kind": "sinusoidal", "offset": 10**20}, "`position.offset` must be at most 2147483648"),
+        (
+            {
+                "kind": "rotary",
+                "scaling": {
+                    "kind": "longrope", "factor": 2, "original_max_len": 9, "target_len": 10,
+                    "short_factors": [0.0], "long_factors": [-1.0],
+                },
+            },
+            "must be more than 0, but is not.",
+        ),
+    ],
+)  # fmt: skip
+def test_numbers_that_no_machine_could_follow_are_refused(position: dict, message: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        EncoderConfig(position=position)
+    assert message in explain_faults(refused.value, EncoderConfig)
 
 
 def test_a_head_width_of_its_own_frees_the_width() -> None:

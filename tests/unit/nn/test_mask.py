@@ -35,6 +35,16 @@ def test_packed_texts_do_not_see_each_other() -> None:
     assert sum(rows_of(blocks & AttentionMask.causal(positions), 5)) == 9
 
 
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32])
+def test_small_integers_do_not_wrap_around(dtype: torch.dtype) -> None:
+    order = torch.arange(100)[None]
+    for radius in (2, 150):
+        expected = AttentionMask.sliding_window(order, radius).allowed
+        found = AttentionMask.sliding_window(order.to(dtype), radius).allowed
+        assert torch.equal(found, expected)
+    assert torch.equal(AttentionMask.causal(order.to(dtype)).allowed, AttentionMask.causal(order).allowed)
+
+
 def test_padding_and_causal_hold_together() -> None:
     valid = torch.tensor([[False, False, True, True, True]])  # report B046
     mask = AttentionMask.padding(valid) & AttentionMask.causal(torch.arange(5)[None])
@@ -174,7 +184,28 @@ def test_a_tokenizers_attention_mask_of_integers_is_taken() -> None:
         ),
         (
             lambda: AttentionMask.sliding_window(torch.arange(3)[None], -1),
-            "`radius` must be at least 0, but is -1 instead.",
+            "`radius` must be a whole number of at least 0, but is -1 instead.",
+        ),
+        (
+            lambda: AttentionMask.sliding_window(torch.arange(3)[None], 1.5),
+            "`radius` must be a whole number of at least 0, but is 1.5 instead.",
+        ),
+        (
+            lambda: AttentionMask.sliding_window(torch.arange(300)[None].bfloat16(), 1),
+            "`positions` must be integers, but are torch.bfloat16 instead.",
+        ),
+        (
+            lambda: AttentionMask.causal(torch.arange(3)[None].float()),
+            "`positions` must be integers, but are torch.float32 instead.",
+        ),
+        (
+            lambda: AttentionMask.blocks(torch.zeros(1, 3)),
+            "`segments` must be integers, but are torch.float32 instead.",
+        ),
+        (
+            lambda: AttentionMask.causal(torch.arange(3)[None]) & AttentionMask.causal(torch.arange(4)[None]),
+            "masks that are combined must be of rows of one shape, but are of (1, 1, 3, 3) and (1, 1, 4, 4). Make both "
+            "for the same batch.",
         ),
         (
             lambda: AttentionMask().answerable,

@@ -7,10 +7,11 @@ import torch
 from torch import nn
 
 from longdoc.errors import UsageError
+from longdoc.nn import Encoder
 from longdoc.nn.mask import AttentionMask
-from longdoc.nn.position import PositionPlan, RotaryPosition
+from longdoc.nn.position import PositionPlan, RotaryPosition, ShawPosition
 from longdoc.nn.self_attention import GlobalTokens, SelfAttention
-from nn_kit import padded, some_ids, tiny_encoder
+from nn_kit import padded, some_ids, tiny_config, tiny_encoder
 from reference.attention import attend_slowly
 
 
@@ -117,7 +118,8 @@ def test_windows_may_differ_from_layer_to_layer() -> None:
 
 
 def test_encodings_that_speak_to_values_cannot_have_global_tokens() -> None:
-    encoder = tiny_encoder(position={"kind": "shaw", "values": True}, window=1, global_tokens=1)
+    own = ShawPosition(head_width=4)  # of a configuration this is known before
+    encoder = Encoder(tiny_config(position={"kind": "none"}, window=1, global_tokens=1), position=own)
     message = (
         r"^`position` must not speak to the values where there are global tokens, but does\. Choose another encoding, "
         r"or 0 global tokens\.$"

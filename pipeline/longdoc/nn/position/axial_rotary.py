@@ -18,6 +18,7 @@ from longdoc.errors import UsageError
 from longdoc.nn.position.axes import side_by_side, some_axes
 from longdoc.nn.position.axial import Axes
 from longdoc.nn.position.base import Geometry, PositionEncoding
+from longdoc.nn.position.limits import check_base
 from longdoc.nn.position.plan import PositionPlan
 from longdoc.nn.position.rotation import PairLayout, RotationPlan
 from longdoc.nn.position.scaling import plain_frequencies
@@ -56,6 +57,7 @@ class AxialRotaryPosition(PositionEncoding):
                 f"`sections` must be {len(axes)} numbers, one for each axis, that add up to {width // 2}, half the "
                 f"width of a head, but are {tuple(sections)} instead."
             )
+        check_base(theta, "theta")
         self.width = width
         self.axes = tuple(axes)
         self.layout: PairLayout = layout

@@ -16,6 +16,7 @@ from torch.nn import functional as F
 
 from longdoc.errors import UsageError
 from longdoc.nn.position.base import Geometry, PositionEncoding
+from longdoc.nn.position.limits import MOST_ROWS
 from longdoc.nn.position.plan import PositionPlan
 from longdoc.nn.position.relative import SharedBiasPlan, distances
 from longdoc.schema import Config
@@ -80,9 +81,9 @@ class BucketsConfig(Config):
     """A trained bias on the scores for each bucket of distances; any length."""
 
     kind: Literal["buckets"] = "buckets"
-    buckets: int = Field(default=32, ge=4, multiple_of=4)
+    buckets: int = Field(default=32, ge=4, le=MOST_ROWS, multiple_of=4)
     """Rows of the table, half of them for each direction."""
-    max_distance: int = Field(default=128, ge=2)
+    max_distance: int = Field(default=128, ge=2, le=1 << 31)
     """Distances from here on share the last bucket of their direction."""
     scaled: bool = True
     """Divide scores by sqrt(head width), as MPNet and BERT do and T5 does not."""

@@ -13,6 +13,7 @@ from torch.nn import functional as F
 from longdoc.errors import UsageError
 from longdoc.nn.position.axes import axis_or_zeros
 from longdoc.nn.position.base import AdditivePosition, Geometry, StackedPosition
+from longdoc.nn.position.limits import MOST_ROWS
 from longdoc.nn.position.sinusoidal import SinusoidalConfig
 from longdoc.schema import Config
 
@@ -64,7 +65,7 @@ class DepthConfig(Config):
     kind: Literal["depth"] = "depth"
     order: PositionConfig = SinusoidalConfig()
     """The encoding that carries the order of the tokens."""
-    max_depth: int = Field(default=8, ge=1)
+    max_depth: int = Field(default=8, ge=1, le=MOST_ROWS)
     """Deeper tokens count as this deep."""
     axis: int = Field(default=1, ge=1)
     """The axis of the positions that holds the depth: of a document 3 in its sections, 2 outside."""

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from longdoc.errors import UsageError
 from longdoc.nn.position.base import Geometry, PositionEncoding
+from longdoc.nn.position.limits import MOST_ROWS
 from longdoc.nn.position.plan import PositionPlan, ProjectQueriesKeys
 from longdoc.nn.position.relative import distances
 from longdoc.schema import Config
@@ -102,9 +103,9 @@ class DisentangledConfig(Config):
     """Content and distance score each other, as in DeBERTa; any length."""
 
     kind: Literal["disentangled"] = "disentangled"
-    buckets: int = Field(default=256, ge=4, multiple_of=2)
+    buckets: int = Field(default=256, ge=4, le=MOST_ROWS, multiple_of=2)
     """Buckets of each direction; the table has twice as many rows."""
-    max_distance: int = Field(default=512, ge=4)
+    max_distance: int = Field(default=512, ge=4, le=1 << 31)
     """The distance at which the buckets end; all beyond share the last."""
     norm_eps: float = Field(default=1e-7, gt=0)
     """Of the layer norm on the table."""

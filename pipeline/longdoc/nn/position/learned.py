@@ -16,6 +16,7 @@ from torch.nn import functional as F
 from longdoc.errors import UsageError
 from longdoc.nn.position.axes import reading_order
 from longdoc.nn.position.base import AdditivePosition, Geometry
+from longdoc.nn.position.limits import MOST_ROWS
 from longdoc.schema import Config
 
 __all__ = ["LearnedConfig", "LearnedPosition"]
@@ -61,9 +62,9 @@ class LearnedConfig(Config):
     """A trained vector for each position, as in BERT; finite."""
 
     kind: Literal["learned"] = "learned"
-    rows: int | None = Field(default=None, ge=1)
+    rows: int | None = Field(default=None, ge=1, le=MOST_ROWS)
     """Rows of the table; None = the encoder's `max_len` plus `offset`."""
-    offset: int = Field(default=0, ge=0)
+    offset: int = Field(default=0, ge=0, le=MOST_ROWS)
     """The row of position 0: 2 for RoBERTa and its kin."""
 
     def build(self, geometry: Geometry) -> LearnedPosition:

@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import math
+from typing import Annotated, Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from longdoc.errors import UsageError
 
-__all__ = ["PastMaxLen", "check_positions"]
+__all__ = ["MOST_ROWS", "FarOffset", "PastMaxLen", "check_base", "check_positions"]
+
+MOST_ROWS = 1 << 24
+"""Rows that a table may have: far above any that exists, low enough that a configuration cannot stall the machine."""
+
+FarOffset = Annotated[int, Field(ge=-(1 << 31), le=1 << 31)]
+"""A number that is added to each position."""
 
 PastMaxLen = Literal["extend", "error"]
 """What a formula does with a position at or past `max_len`: go on with the formula, or refuse."""
+
+
+def check_base(value: float, name: str) -> None:
+    """Refuse what is no base of frequencies.
+
+    Raises:
+        UsageError: not a finite number greater than 0.
+    """
+    if not (math.isfinite(value) and value > 0):
+        raise UsageError(f"`{name}` must be a finite number greater than 0, but is {value} instead.")
 
 
 def check_positions(positions: Tensor, max_len: int | None) -> None:

@@ -16,7 +16,7 @@ from torch import Tensor
 from longdoc.errors import UsageError
 from longdoc.nn.position.axes import reading_order
 from longdoc.nn.position.base import Geometry, PositionEncoding
-from longdoc.nn.position.limits import PastMaxLen
+from longdoc.nn.position.limits import PastMaxLen, check_base
 from longdoc.nn.position.plan import PositionPlan
 from longdoc.nn.position.rotation import PairLayout, RotationPlan, turned_components
 from longdoc.nn.position.scaling import RotaryScaling, ScalingConfig, plain_frequencies
@@ -59,8 +59,10 @@ class RotaryPosition(PositionEncoding):
         if layout not in ("half", "interleaved"):
             raise UsageError(f"`layout` must be `half` or `interleaved`, but is {layout!r} instead.")
         thetas = (theta,) if isinstance(theta, int | float) else tuple(theta)
-        if not thetas or min(thetas) <= 0:
-            raise UsageError(f"`theta` must be greater than 0, but is {theta} instead.")
+        if not thetas:
+            raise UsageError("`theta` must hold at least one number, but is empty.")
+        for each in thetas:
+            check_base(each, "theta")
         self.width = width
         self.layout: PairLayout = layout
         self.thetas = thetas

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from longdoc.errors import UsageError
 from longdoc.nn.position.base import Geometry, PositionEncoding
+from longdoc.nn.position.limits import MOST_ROWS
 from longdoc.nn.position.plan import PositionPlan, ValueTerm
 from longdoc.nn.position.relative import distances
 from longdoc.schema import Config
@@ -93,7 +94,7 @@ class ShawConfig(Config):
     """A trained vector for each distance, on keys and values; any length."""
 
     kind: Literal["shaw"] = "shaw"
-    clip: int = Field(default=16, ge=1)
+    clip: int = Field(default=16, ge=1, le=MOST_ROWS)
     """Distances beyond this count as this."""
     values: bool = True
     """Whether values get vectors too."""

@@ -15,7 +15,7 @@ from torch import Tensor
 from longdoc.errors import UsageError
 from longdoc.nn.position.axes import reading_order
 from longdoc.nn.position.base import AdditivePosition, Geometry
-from longdoc.nn.position.limits import PastMaxLen
+from longdoc.nn.position.limits import FarOffset, PastMaxLen, check_base
 from longdoc.schema import Config
 
 __all__ = ["SinusoidalConfig", "SinusoidalPosition"]
@@ -50,8 +50,7 @@ class SinusoidalPosition(AdditivePosition):
         super().__init__(width)
         if layout not in ("interleaved", "concat"):
             raise UsageError(f"`layout` must be `interleaved` or `concat`, but is {layout!r} instead.")
-        if base <= 0:
-            raise UsageError(f"`base` must be greater than 0, but is {base} instead.")
+        check_base(base, "base")
         self.layout: Layout = layout
         self.base = base
         self.offset = offset
@@ -101,7 +100,7 @@ class SinusoidalConfig(Config):
     """`interleaved` = sine, cosine, sine ... ; `concat` = all sines, then all cosines."""
     base: float = Field(default=10000.0, gt=0)
     """The longest wavelength is 2 pi * base."""
-    offset: int = 0
+    offset: FarOffset = 0
     """Added to each position."""
     scale: bool = False
     """Multiply the embeddings by sqrt(width) first, as the paper does."""

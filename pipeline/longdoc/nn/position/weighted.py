@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from longdoc.errors import UsageError
 from longdoc.nn.position.axes import reading_order
 from longdoc.nn.position.base import AdditivePosition, Geometry
+from longdoc.nn.position.limits import MOST_ROWS
 from longdoc.nn.position.sinusoidal import Layout, SinusoidalPosition
 from longdoc.schema import Config
 
@@ -75,7 +76,7 @@ class WeightedConfig(Config):
     kind: Literal["weighted"] = "weighted"
     axis: WeightAxis = "position"
     """`position` = one weight for each position, `dim` = one for each component, `scalar` = one in all."""
-    max_len: int | None = Field(default=None, ge=1)
+    max_len: int | None = Field(default=None, ge=1, le=MOST_ROWS)
     """Trained weights where there is one for each position; None = the encoder's `max_len`. The last one holds on."""
     layout: Layout = "interleaved"
     """`interleaved` = sine, cosine, sine ... ; `concat` = all sines, then all cosines."""

@@ -106,7 +106,7 @@ def test_vocabularies_share_one_position_encoding() -> None:
     with torch.no_grad():  # the same words in both languages: what is left to differ would be position
         encoder.word.weight[20:40] = encoder.word.weight[:20]
     english, arabic = encoder(rows)
-    assert torch.equal(english, arabic)
+    torch.testing.assert_close(english, arabic, rtol=0, atol=1e-6)  # two rows of one product may be summed differently
     assert len([name for name, _ in encoder.named_parameters() if name.startswith("position")]) == 1
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from pydantic import Field
@@ -13,6 +13,8 @@ from longdoc.errors import UsageError
 from longdoc.nn.position.scaling.base import RotaryScaling, exponents
 
 __all__ = ["LongRopeScaling"]
+
+Divisor = Annotated[float, Field(gt=0)]
 
 
 class LongRopeScaling(RotaryScaling):
@@ -25,9 +27,9 @@ class LongRopeScaling(RotaryScaling):
     """The length that the model was trained on."""
     target_len: int = Field(ge=1)
     """The length that frequencies are made for: `long_factors` beyond `original_max_len`, else `short_factors`."""
-    short_factors: tuple[float, ...]
+    short_factors: tuple[Divisor, ...]
     """One divisor for each frequency."""
-    long_factors: tuple[float, ...]
+    long_factors: tuple[Divisor, ...]
     """One divisor for each frequency."""
     attention_factor: float | None = Field(default=None, gt=0)
     """Factor of cosines and sines; None = `sqrt(1 + ln(factor) / ln(original_max_len))`."""

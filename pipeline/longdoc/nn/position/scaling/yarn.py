@@ -9,6 +9,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from longdoc.errors import UsageError
 from longdoc.nn.position.scaling.base import RotaryScaling, exponents, plain_frequencies
 
 __all__ = ["YarnScaling"]
@@ -34,6 +35,8 @@ class YarnScaling(RotaryScaling):
     def frequencies(self, theta: float, width: int, device: torch.device | str = "cpu") -> Tensor:
         if self.factor == 1:  # bit for bit, which the two halves of the ramp are not
             return plain_frequencies(theta, width, device)
+        if theta <= 1:
+            raise UsageError(f"`theta` must be greater than 1 where YaRN stretches, but is {theta} instead.")
         low, high = (self._component(turns, theta, width) for turns in (self.beta_fast, self.beta_slow))
         if self.truncate:
             low, high = math.floor(low), math.ceil(high)
