@@ -54,7 +54,6 @@ def draw_ablation(results: Sequence[Mapping[str, Any]], path: Path, chance: Mapp
     first.set_ylabel("accuracy")
     first.set_ylim(0, 1.05)
     first.set_title("at the trained length (line: guessing)", fontsize=10)
-    first.legend(fontsize=7, ncols=2, loc="lower left")
     for axis, task in zip(others, longer, strict=True):
         mine = [r for r in results if r["task"] == task]
         for kind in kinds:
@@ -75,5 +74,6 @@ def draw_ablation(results: Sequence[Mapping[str, Any]], path: Path, chance: Mapp
         axis.set_xlabel("tested length (tokens)")
         axis.set_ylim(0, 1.05)
         axis.set_title(f"{task}, beyond the trained length", fontsize=10)
-        axis.legend(fontsize=6.5, ncols=2)
+    handles, labels = (others[-1] if others else first).get_legend_handles_labels()
+    figure.legend(handles, labels, fontsize=8, loc="outside right upper")
     save_figure(plt, figure, path)
