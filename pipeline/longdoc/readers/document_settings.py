@@ -5,9 +5,15 @@ A contract or a judgement must be complete, so by default everything that a read
 
 from __future__ import annotations
 
+import re
+
+from pydantic import field_validator
+
 from longdoc.schema import Config
 
 __all__ = ["DocxConfig", "EmailConfig", "HtmlConfig", "XmlConfig"]
+
+_PATH = re.compile(r"(\*|[\w.-]+)(/(\*|[\w.-]+))*")
 
 
 class DocxConfig(Config):
@@ -38,17 +44,30 @@ class EmailConfig(Config):
 
 
 class XmlConfig(Config):
-    """How XML is read. JATS articles and Akoma Ntoso documents are known; these paths are for everything else.
+    """How XML is read. JATS articles and Akoma Ntoso documents are known; this is for everything else.
 
     A path is names of elements from the outside in, such as `case/decision/p`, without prefixes of namespaces; it may
-    begin at any depth. `*` stands for any one name.
+    begin at any depth, and `*` stands for any one name. Where one of these is set, nothing else is assumed.
     """
 
     text: tuple[str, ...] = ()
-    """What holds the text; null paths: the whole document."""
+    """What holds the text, in the order of the document; empty: the whole document."""
     title: str | None = None
-    """What holds the title, for `meta`; its text stays in the document where it stands in one of `text`."""
+    """What holds the title, for `meta`; it is part of the text only where `text` says so."""
     sections: tuple[str, ...] = ()
-    """What begins a section; one inside another is a level deeper."""
+    """What is a section; one inside another is a level deeper."""
     paragraphs: tuple[str, ...] = ()
-    """What is a block of its own; without any, every element that holds other elements or stands among them."""
+    """What is a paragraph; empty: every element among elements without text between them is a line."""
+    left_out: tuple[str, ...] = ()
+    """What is left out of the text."""
+
+    @field_validator("text", "title", "sections", "paragraphs", "left_out")
+    @classmethod
+    def _paths_are_names(cls, value: tuple[str, ...] | str | None) -> tuple[str, ...] | str | None:
+        for path in (value,) if isinstance(value, str) else value or ():
+            if not _PATH.fullmatch(path):
+                raise ValueError(
+                    f"A path of `read.xml` must be names of elements with `/` between them, but is `{path}` instead. "
+                    f"Example: case/decision/p."
+                )
+        return value
