@@ -7,17 +7,23 @@ from collections.abc import Callable, Sequence
 import torch
 
 from longdoc.errors import LongDocError
+from longdoc.nn.readout import Readout
 from longdoc.pipeline import DocumentRows, Pipeline
 from longdoc.training.data import Example
 from longdoc.types import Document, DocumentFailure
 
-__all__ = ["FrozenRows"]
+__all__ = ["FrozenRows", "rows_in_bytes"]
+
+
+def rows_in_bytes(readout: Readout, chunks: int) -> int:
+    """The memory of the rows of so many chunks, float32."""
+    return 4 * readout.row_width * chunks
 
 
 class FrozenRows:
     """Computed by the same code as predictions and kept in memory.
 
-    F floats a chunk: a thousand documents of ten chunks take 15 MB with MiniLM.
+    F floats a chunk: a thousand documents of ten chunks take 15 MB with MiniLM, and 8 GB where states are kept.
 
     Attributes:
         train: rows of the training examples, in order.

@@ -25,7 +25,7 @@ from longdoc.text.batching import collate, plan_batches
 from longdoc.training.data import EpochSampler, Example, build_examples, check_readable
 from longdoc.training.decisions import fit_on_validation
 from longdoc.training.evaluation import metrics_of
-from longdoc.training.frozen_rows import FrozenRows
+from longdoc.training.frozen_rows import FrozenRows, rows_in_bytes
 from longdoc.training.metrics_file import MetricsFile
 from longdoc.training.optimizer import LinearSchedule, build_optimizer, freeze_parts
 from longdoc.training.progress import TrainingProgress, TrainingReport
@@ -38,9 +38,6 @@ __all__ = ["BEST_SO_FAR", "TrainingProgress", "TrainingReport", "fine_tune"]
 
 BEST_SO_FAR = Path("checkpoints", "best")
 """Where a run that is still going keeps the model folder of its best epoch; gone when the run has ended."""
-
-MOST_FROZEN_BYTES = 4 << 30
-"""Rows of the training documents of an encoder that does not learn are kept where they take no more than this."""
 
 
 def fine_tune(
@@ -122,10 +119,7 @@ class _Run:
             train, pipeline.tokenizer, pipeline.chunker, labels, task, unknown, readout
         )
         self.loss = task.loss(readout, [e.target for e in self.examples], readout.classes, settings.class_weights)
-        keeps = readout.keep_states(self.frozen)
-        if keeps and sum(len(e.chunks) for e in self.examples) * readout.row_width * 4 > MOST_FROZEN_BYTES:
-            keeps = readout.keep_states(False)  # every epoch reads all documents again
-        self.rows = rows(pipeline) if self.frozen and keeps else None
+        self.rows = rows(pipeline) if self.frozen and self._can_keep_rows() else None
         metric = chosen_metric(settings.metric_for_best_model, task, bool(validation))
         self.best = BestEpoch(metric, metric in task.lower_is_better)
         task.check_decisions(settings.decisions, len(validation))
@@ -146,6 +140,18 @@ class _Run:
         self.optimizer = self.accelerator.prepare(build_optimizer(self.model, settings))
         steps = -(-self.sampler.steps // settings.gradient_accumulation_steps)
         self.schedule = LinearSchedule(self.optimizer, settings.num_train_epochs * steps, settings.warmup_ratio)
+
+    def _can_keep_rows(self) -> bool:
+        """Whether rows can be computed once for all epochs; the readout is told to make such ones."""
+        readout = self.model.readout
+        if not readout.learns_rows:
+            return True
+        if not readout.keep_states(True):
+            return False
+        chunks = sum(len(example.chunks) for example in self.examples)
+        read, measured = (sum(len(document.text) for document in part) for part in (self.train, self.validation))
+        bytes_needed = rows_in_bytes(readout, chunks) * (1 + measured / max(1, read))
+        return readout.keep_states(bytes_needed <= self.settings.kept_rows_gb * 1e9)
 
     def begin(self, configuration: str) -> None:
         """Make the folder. What an earlier run left there unfinished goes: this one starts over."""
@@ -209,6 +215,7 @@ class _Run:
 
     def finish(self) -> TrainingReport:
         """Put the best weights back, fit how their scores become answers, and say what happened."""
+        self.model.readout.keep_states(False)
         if self.best.weights is not None:
             self.model.load_state_dict(self.best.weights)
             self.report.best_epoch, self.report.best = self.best.epoch, self.best.value
@@ -216,7 +223,6 @@ class _Run:
             self.report.validation = metrics_of(self.pipeline, self.validation, self.best.results)
             self.report.unanswered_validation = sum(not result.ok for result in self.best.results)
         self.model.eval()
-        self.model.readout.keep_states(False)
         return self.report
 
     def _tell(self, phase: str, epoch: int, done: int, of: int, **numbers: Any) -> None:

@@ -34,6 +34,9 @@ class TrainingConfig(Config):
     freeze: tuple[str, ...] = ()
     """Names that stay as they are: `encoder` (all of it), `encoder.embeddings`, `encoder.layers.0` ... With the
     whole encoder frozen the rows of all chunks are computed once, and an epoch costs next to nothing."""
+    kept_rows_gb: float = Field(default=4.0, ge=0)
+    """Gigabytes (1e9 bytes) for the states of all tokens, which readouts that learn from tokens keep under a frozen
+    encoder. Where they need more, documents are encoded anew in each epoch; the numbers are the same."""
     micro_batch_tokens: int = Field(default=8192, ge=1)
     """Tokens that are in memory with their gradients at once. Steps with more go through the row cache: exact
     gradients in two passes, at constant memory."""

@@ -23,6 +23,7 @@ from longdoc.nn.dropout import Dropout
 from longdoc.nn.exact import exact, exact_linear
 from longdoc.nn.mergers.base import chunk_shares, segment_softmax, segment_sum
 from longdoc.nn.readout.base import DocumentReadout, ReadoutSettings
+from longdoc.nn.readout.tokens import BODY, core_rows
 from longdoc.types import ChunkBatch
 
 __all__ = ["LabelAttentionReadout", "LabelAttentionReadoutConfig"]
@@ -31,7 +32,8 @@ __all__ = ["LabelAttentionReadout", "LabelAttentionReadoutConfig"]
 class LabelAttentionReadout(DocumentReadout):
     """One attention a label over the core tokens of the whole document. Every token counts once, in one chunk.
 
-    Training starts from the mean of all core tokens: U begins at 0. A row holds 2 C numbers.
+    Training starts from the mean of all core tokens: U begins at 0. A row holds 2 C numbers; or, while an encoder that
+    does not learn is read once for many epochs, the states of its core tokens.
 
     Args:
         width: D.
@@ -40,12 +42,12 @@ class LabelAttentionReadout(DocumentReadout):
         dropout: on the states whose mean is taken, while training.
     """
 
-    learns_rows = True
-
     def __init__(self, width: int, classes: int, hidden: int = 128, dropout: float = 0.1) -> None:
         super().__init__()
-        self.row_width = 2 * classes
         self.classes = classes
+        self.width = width
+        self.body = BODY
+        self.keeps_states = False
         self.head = None
         self.inner = nn.Linear(width, hidden)
         self.score = nn.Linear(hidden, classes, bias=False)
@@ -56,15 +58,41 @@ class LabelAttentionReadout(DocumentReadout):
             nn.init.zeros_(part.bias)
         nn.init.zeros_(self.score.weight)
 
+    @property
+    def row_width(self) -> int:  # type: ignore[override]
+        """F, which depends on what is kept of a token."""
+        return 1 + self.body * self.width if self.keeps_states else 2 * self.classes
+
+    @property
+    def learns_rows(self) -> bool:  # type: ignore[override]
+        """Scores and values of tokens come from the readout; states do not."""
+        return not self.keeps_states
+
+    def fit_chunks(self, body: int) -> None:
+        self.body = body
+
+    def keep_states(self, keep: bool) -> bool:
+        self.keeps_states = keep
+        return keep
+
     def rows(self, hidden: Tensor, batch: ChunkBatch) -> Tensor:
-        silent = ~batch.core.any(1, keepdim=True)  # (N, 1): nothing to answer for; its weight is 0
-        scores, values = self._tokens(hidden, batch)
+        if self.keeps_states:
+            return core_rows(exact(hidden), batch, self.body)
+        return self._heard(hidden, batch.core)
+
+    def _heard(self, hidden: Tensor, core: Tensor) -> Tensor:
+        """States (N, L, D) and which of them count -> (N, 2 C)."""
+        silent = ~core.any(1, keepdim=True)  # (N, 1): nothing to answer for; its weight is 0
+        scores, values = self._tokens(hidden, core)
         scores = scores.masked_fill(silent[..., None], 0.0)
         odds = scores.logsumexp(1)
         means = (scores.softmax(1) * values).sum(1)
         return torch.cat([odds.masked_fill(silent, 0.0), means.masked_fill(silent, 0.0)], dim=1)
 
     def documents(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int) -> Tensor:
+        if self.keeps_states:
+            states = rows[:, 1:].reshape(len(rows), self.body, self.width)
+            rows = self._heard(states, torch.arange(self.body, device=rows.device) < weights[:, None])
         shares = self._chunk_shares(rows, owner, weights, documents)
         parts = (shares * rows[:, self.classes :]).masked_fill(shares == 0, 0.0)  # not 0 * NaN
         return segment_sum(parts, owner, documents) + self.output.bias.to(rows.dtype)
@@ -78,13 +106,13 @@ class LabelAttentionReadout(DocumentReadout):
         return slopes
 
     def token_contributions(self, hidden: Tensor, batch: ChunkBatch, slopes: Tensor, label: int) -> Tensor | None:
-        scores, values = (part[..., label] for part in self._tokens(hidden, batch))
+        scores, values = (part[..., label] for part in self._tokens(hidden, batch.core))
         silent = ~batch.core.any(1, keepdim=True)
         return scores.masked_fill(silent, 0.0).softmax(1) * values * slopes[:, self.classes + label, None]
 
-    def _tokens(self, hidden: Tensor, batch: ChunkBatch) -> tuple[Tensor, Tensor]:
+    def _tokens(self, hidden: Tensor, core: Tensor) -> tuple[Tensor, Tensor]:
         """(N, L, C) each: scores, -inf outside core tokens; and W[k] . state, 0 there."""
-        outside = ~batch.core[..., None]
+        outside = ~core[..., None]
         states = exact(hidden).masked_fill(outside, 0.0)
         scores = exact_linear(self.score, exact_linear(self.inner, states).tanh()).masked_fill(outside, -torch.inf)
         with torch.autocast(hidden.device.type, enabled=False):

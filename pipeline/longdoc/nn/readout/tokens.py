@@ -27,9 +27,10 @@ from longdoc.spans.tags import Scheme, TagLayout, read_tags, tags_of
 from longdoc.spans.words import Subwords
 from longdoc.types import ChunkBatch
 
-__all__ = ["TokensReadout", "TokensReadoutConfig", "core_rows", "strung_together"]
+__all__ = ["BODY", "TokensReadout", "TokensReadoutConfig", "core_rows", "strung_together"]
 
-_BODY = 510  # document tokens of a chunk of 512, where nobody says otherwise
+BODY = 510
+"""Document tokens of a chunk of 512, where nobody says otherwise."""
 
 
 def core_rows(values: Tensor, batch: ChunkBatch, body: int) -> Tensor:
@@ -88,7 +89,7 @@ class TokensReadout(Readout):
         self.classes = head.output.out_features
         self.transitions = Transitions(layout) if crf else None
         self.keeps_states = False
-        self.body = _BODY
+        self.body = BODY
 
     @property
     def row_width(self) -> int:  # type: ignore[override]

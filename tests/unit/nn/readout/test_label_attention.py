@@ -55,6 +55,24 @@ def test_chunks_give_what_the_whole_document_gives(tokens: int, body: int, overl
     assert score(model, *cut(hidden, body, overlap)).tolist() == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.parametrize("tokens", [1, 9, 40])
+def test_kept_states_give_the_same_scores_and_gradients(tokens: int) -> None:
+    scores, gradients = [], []
+    for keep in (False, True):
+        model = readout()
+        model.fit_chunks(8)
+        assert model.keep_states(keep) is keep
+        assert model.learns_rows is not keep
+        hidden, core = cut(states(tokens), 8, 4)
+        found = score(model, hidden, core)
+        found.square().sum().backward()
+        scores.append(found.detach())
+        gradients.append([parameter.grad for parameter in model.parameters()])
+    assert torch.allclose(*scores, atol=1e-6)
+    for anew, kept in zip(*gradients, strict=True):
+        assert torch.allclose(anew, kept, atol=1e-5)
+
+
 def test_ten_thousand_chunks_are_one_document() -> None:
     model, hidden = readout(), states(20_000)
     assert torch.allclose(score(model, *cut(hidden, 2, 0)), score(model, *cut(hidden, 20_000, 0)), atol=1e-4)
