@@ -14,7 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from pydantic import Field, ValidationError
 
 from longdoc.assemble import Assembler
@@ -30,6 +32,7 @@ from longdoc.embedding import Embedder, EmbeddingConfig, recipe_of_readout
 from longdoc.encoding import encode_batches
 from longdoc.errors import ConfigurationError, UsageError
 from longdoc.evidence import explain_document
+from longdoc.linear import LinearClassifier, LinearSettings, read_linear
 from longdoc.model import LongDocModel
 from longdoc.nn import Encoder
 from longdoc.nn.position import PositionEncoding
@@ -38,6 +41,7 @@ from longdoc.readers import ArrowTable
 from longdoc.schema import Config, explain_faults
 from longdoc.streaming import as_documents
 from longdoc.tasks import Task, task_named
+from longdoc.tasks.label_task import LabelTask
 from longdoc.text.axes import AXES
 from longdoc.text.batching import BatchingConfig, plan_batches
 from longdoc.text.chunking import ChunkingConfig, PreparedDocument, prepare_many
@@ -83,6 +87,7 @@ class Pipeline:
         settings: task, labels, chunking and readout, as stored in the model folder.
         tokenizer: the model's own.
         prediction: batching, precision and limits.
+        linear: a classifier over words whose scores are added as `settings.linear` says.
 
     The same document gets the same scores alone, in any batch, in any order and with any neighbours: bit for bit
     with `prediction.batching.deterministic` (the default), within 1e-5 in float32 without.
@@ -94,6 +99,7 @@ class Pipeline:
         settings: ModelSettings,
         tokenizer: DocumentTokenizer,
         prediction: PredictionConfig | None = None,
+        linear: LinearClassifier | None = None,
     ) -> None:
         chunking = chunking_for(model.encoder, settings.chunking)
         self.settings = settings = settings.model_copy(update={"chunking": chunking})
@@ -103,6 +109,7 @@ class Pipeline:
         self.model = model.to(self.placement.device).eval()
         self.chunker = settings.chunking.build(tokenizer)
         model.readout.fit_chunks(self.chunker.body)
+        self.linear = linear
         self.card = ""
         """The text of the model folder's README.md; travels with the model."""
         self._source_fingerprint: str | None = None
@@ -119,7 +126,8 @@ class Pipeline:
         """
         folder = Path(folder)
         model, settings, tokenizer = load_model(folder)
-        pipeline = cls(model, settings, tokenizer, prediction)
+        linear = None if settings.linear is None else read_linear(folder, settings.linear, len(settings.labels))
+        pipeline = cls(model, settings, tokenizer, prediction, linear)
         pipeline._source_fingerprint = model_fingerprint(folder)
         pipeline._own_folders.add(folder.resolve())
         if (folder / "README.md").is_file():
@@ -188,7 +196,7 @@ class Pipeline:
         if not overwrite and folder.resolve() not in self._own_folders:
             refuse_other_model(folder)
         self.card = self.card if card is None else card
-        save_model(folder, self.model, self.settings, self.tokenizer, self.card)
+        save_model(folder, self.model, self.settings, self.tokenizer, self.card, self.linear)
         self._own_folders.add(folder.resolve())
         self._source_fingerprint = model_fingerprint(folder)
 
@@ -223,6 +231,19 @@ class Pipeline:
             "torch": torch.__version__,
         }
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+    def add_linear(self, linear: LinearClassifier, settings: LinearSettings) -> None:
+        """From now on add the scores of a classifier over words."""
+        self.settings = ModelSettings(**{**dict(self.settings), "linear": settings})
+        self.linear = linear
+        self._source_fingerprint = None
+
+    def mixed(self, prediction: DocumentPrediction, word_scores: NDArray[np.float64]) -> DocumentPrediction:
+        """The answer with the scores of words added to those of the model alone, which `prediction` carries."""
+        assert self.settings.linear is not None
+        scores = self.settings.linear.mix(np.asarray(prediction.logits, dtype=np.float32)[None], word_scores)
+        fields = self.task.answer(scores, self.labels, self.settings.decisions)
+        return replace(prediction, **{"label": None, "score": None, "abstained": False} | fields)
 
     def decide_by(self, decisions: Decisions) -> None:
         """From now on make answers of scores like this: temperature, thresholds, when to abstain."""
@@ -301,6 +322,8 @@ class Pipeline:
             if gold is not None and task.keeps_loss:
                 target = task.target(gold, self.labels, prepared.tokens, readout)
                 loss = float(task.loss(readout, classes=readout.classes)(scores, [target])[0])
+        if prepared.word_scores is not None and self.settings.linear is not None:
+            scores = torch.from_numpy(self.settings.linear.mix(scores.cpu().numpy(), prepared.word_scores))
         if not bool(torch.isfinite(scores).all()):
             return _failure(prepared, "non_finite_output", "merge", "")
         settings = self.settings
@@ -363,6 +386,11 @@ class Pipeline:
         result = self.predict([item])[0]
         if isinstance(result, DocumentFailure):
             return result
+        if self.settings.linear is not None:
+            raise UsageError(
+                "a model that adds scores of words has no evidence: they are not those of passages. Explain the model "
+                "that it was made from."
+            )
         evidence = explain_document(
             item,
             result,
@@ -453,7 +481,21 @@ class Pipeline:
                     yield key, chunk
 
     def _prepare(self, documents: Sequence[Document]) -> list[PreparedDocument | DocumentFailure]:
-        return prepare_many(documents, self.tokenizer, self.chunker, self.task.needs_tokens)
+        prepared = prepare_many(documents, self.tokenizer, self.chunker, self.task.needs_tokens)
+        if self.linear is None:
+            return prepared
+        return [
+            replace(item, word_scores=self.word_scores(document.text)) if isinstance(item, PreparedDocument) else item
+            for item, document in zip(prepared, documents, strict=True)
+        ]
+
+    def word_scores(self, text: str) -> NDArray[np.float64]:
+        """(C,): what the linear classifier that the model carries makes of a text, as scores of the task."""
+        settings, task = self.settings.linear, self.task
+        assert self.linear is not None
+        assert settings is not None
+        assert isinstance(task, LabelTask)
+        return task.scores_of(self.linear.probabilities(text), settings.least_probability)
 
     def _mostly_unknown(self, prepared: PreparedDocument) -> bool:
         return prepared.unknown_share > self.prediction.max_unknown_share

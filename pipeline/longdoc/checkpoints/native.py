@@ -32,6 +32,7 @@ from longdoc.checkpoints.opening import (
 from longdoc.checkpoints.settings import ModelSettings, describe_settings, read_settings
 from longdoc.errors import CannotWriteError, CheckpointError, UsageError
 from longdoc.files import write_folder
+from longdoc.linear import LINEAR_FILE, LinearClassifier
 from longdoc.model import LongDocModel
 from longdoc.nn import Encoder
 from longdoc.tasks import task_named
@@ -55,6 +56,7 @@ LAST_FILES = ("config.json", "longdoc.json")
 
 _DECIDING = (
     "config.json",
+    LINEAR_FILE,
     "longdoc.json",
     "model.safetensors",
     "special_tokens_map.json",
@@ -64,7 +66,12 @@ _DECIDING = (
 
 
 def save_model(
-    folder: Path, model: LongDocModel, settings: ModelSettings, tokenizer: DocumentTokenizer, card: str = ""
+    folder: Path,
+    model: LongDocModel,
+    settings: ModelSettings,
+    tokenizer: DocumentTokenizer,
+    card: str = "",
+    linear: LinearClassifier | None = None,
 ) -> None:
     """Write a model folder, whole or not at all.
 
@@ -72,6 +79,7 @@ def save_model(
         folder: the target. Where it exists, its other files stay.
         model, settings, tokenizer: what belongs together.
         card: the text of `README.md`.
+        linear: the classifier over words that `settings.linear` describes.
 
     Raises:
         CannotWriteError: no space, no permission, or a failing disk.
@@ -98,6 +106,8 @@ def save_model(
         fill_folder(temporary, config, tensors, tokenizer)
         (temporary / "longdoc.json").write_text(_json(describe_settings(settings)), encoding="utf-8")
         (temporary / "README.md").write_text(card, encoding="utf-8")
+        if linear is not None:
+            (temporary / LINEAR_FILE).write_bytes(linear.to_bytes())
 
     write_folder(folder, fill, LAST_FILES)
 

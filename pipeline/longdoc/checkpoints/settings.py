@@ -10,9 +10,11 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from longdoc.checkpoints.weights import read_json
 from longdoc.decide import Decisions
 from longdoc.errors import CheckpointError
+from longdoc.linear import LinearSettings
 from longdoc.nn.readout import ReadoutConfig, VectorsReadoutConfig
 from longdoc.schema import Config
 from longdoc.tasks import TaskName, task_named
+from longdoc.tasks.label_task import LabelTask
 from longdoc.text.chunking import ChunkingConfig
 
 __all__ = ["ModelSettings", "describe_settings", "read_settings"]
@@ -36,6 +38,8 @@ class ModelSettings(Config):
     """The checkpoint that the encoder started from."""
     decisions: Decisions = Decisions()
     """How scores become answers: temperature, thresholds, when to abstain."""
+    linear: LinearSettings | None = None
+    """How the scores of a linear classifier over words are added, where the model carries one."""
 
     @field_validator("labels")
     @classmethod
@@ -51,6 +55,8 @@ class ModelSettings(Config):
             self.__dict__["readout"] = task.default_readout()
         task.check_readout(self.readout)
         task.check_fitted(self.decisions, self.labels)
+        if self.linear is not None and not isinstance(task, LabelTask):
+            raise ValueError(f"`linear` adds scores of labels, but the task {self.task} has none.")
         return self
 
     @property
@@ -61,7 +67,10 @@ class ModelSettings(Config):
 
 def describe_settings(settings: ModelSettings) -> dict[str, Any]:
     """The content of `longdoc.json`."""
-    return {"format": _FORMAT, **settings.model_dump(mode="json")}
+    described = {"format": _FORMAT, **settings.model_dump(mode="json")}
+    if settings.linear is None:
+        del described["linear"]
+    return described
 
 
 def read_settings(folder: Path) -> ModelSettings:

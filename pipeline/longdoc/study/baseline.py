@@ -15,12 +15,13 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from longdoc.errors import DataError
+from longdoc.linear import LinearClassifier, digests_of
 from longdoc.tasks.label_task import LabelTask
 from longdoc.tasks.multi_label import MultiLabel
 from longdoc.tasks.single_label import SingleLabel
 from longdoc.types import Document
 
-__all__ = ["HEAD_WORDS", "tfidf_baseline", "tfidf_scores"]
+__all__ = ["HEAD_WORDS", "first_words", "fit_linear", "tfidf_baseline"]
 
 HEAD_WORDS = 510
 """About what one chunk of 512 tokens shows at most."""
@@ -54,47 +55,51 @@ def tfidf_baseline(
     if not task.several and present < 2:
         raise DataError(f"the baseline needs at least 2 labels in the training part, but finds {present}.")
 
-    scores = tfidf_scores(
-        [document.text for document in train],
-        gold_train,
-        [document.text for document in test],
-        task.several,
-        head_words,
-    )
+    texts = [[first_words(document.text, head_words) for document in part] for part in (train, test)]
+    linear = fit_linear(texts[0], gold_train, task.several)
+    scores = np.stack([linear.probabilities(text) for text in texts[1]])
     gold = gold_test if task.several else gold_test.argmax(axis=1)
     return task.measure_probabilities(gold, scores, labels, **options)
 
 
-def tfidf_scores(
-    train: Sequence[str], gold: NDArray[np.bool_], test: Sequence[str], several: bool, head_words: int | None = None
-) -> NDArray[np.float64]:
-    """Probabilities of a linear classifier over words and word pairs.
+def fit_linear(texts: Sequence[str], gold: NDArray[np.bool_], several: bool) -> LinearClassifier:
+    """A logistic regression on words and word pairs that stand in two documents at least, 200,000 at most.
 
     Args:
-        train, test: texts.
-        gold: bool (training texts, C), which labels they have; exactly one each unless `several`.
+        texts: of the training documents.
+        gold: bool (texts, C), which labels they have; exactly one each unless `several`.
         several: whether a text has any number of labels, not exactly one.
-        head_words: read only so many words of each text; None = all.
-
-    Returns:
-        (test texts, C); labels that no training text has get 0, those that all have get 1.
     """
-    vectorizer = TfidfVectorizer(ngram_range=(1, 2), min_df=min(2, len(train)), sublinear_tf=True, max_features=200_000)
-    rows_train = vectorizer.fit_transform(_head(text, head_words) for text in train)
-    rows_test = vectorizer.transform(_head(text, head_words) for text in test)
+    vectorizer = TfidfVectorizer(ngram_range=(1, 2), min_df=min(2, len(texts)), sublinear_tf=True, max_features=200_000)
+    rows = vectorizer.fit_transform(texts)
+    count = gold.shape[1]
+    weights, bias = np.zeros((count, rows.shape[1])), np.zeros(count)
+    always = np.asarray(gold.all(axis=0))
+    learned = np.asarray(gold.any(axis=0) & ~always)
     classifier = LogisticRegression(C=10.0, max_iter=1000)
-    scores = np.zeros((len(test), gold.shape[1]))
-    if not several:
-        classifier.fit(rows_train, gold.argmax(axis=1))
-        scores[:, classifier.classes_] = classifier.predict_proba(rows_test)
-        return scores
-    for column, given in enumerate(gold.T):
-        if 0 < given.sum() < len(given):
-            scores[:, column] = classifier.fit(rows_train, given).predict_proba(rows_test)[:, 1]
-        else:
-            scores[:, column] = given[0]  # all or none of the training documents have it
-    return scores
+    if several:
+        for column in np.flatnonzero(learned):
+            classifier.fit(rows, gold[:, column])
+            weights[column], bias[column] = classifier.coef_[0], classifier.intercept_[0]
+    elif learned.any():
+        classifier.fit(rows, gold.argmax(axis=1))
+        known, factors = classifier.classes_, classifier.coef_
+        one = len(factors) == 1  # two labels: one row says how much the second is ahead
+        weights[known] = np.concatenate([-factors, factors]) / 2 if one else factors
+        bias[known] = classifier.intercept_ * [-0.5, 0.5] if one else classifier.intercept_
+    digests = digests_of(vectorizer.get_feature_names_out().tolist())
+    order = np.argsort(digests, kind="stable")
+    return LinearClassifier(
+        digests[order],
+        vectorizer.idf_[order].astype(np.float32),
+        weights[:, order].astype(np.float32),
+        bias.astype(np.float32),
+        learned,
+        always,
+        np.array([several]),
+    )
 
 
-def _head(text: str, words: int | None) -> str:
+def first_words(text: str, words: int | None) -> str:
+    """The beginning of a text; None = all of it."""
     return text if words is None else " ".join(text.split(maxsplit=words)[:words])

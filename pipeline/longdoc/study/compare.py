@@ -1,7 +1,8 @@
 """Which way of reading long documents to use on these ones: strategies side by side, and a verdict.
 
 The encoder is frozen and reads each document once for each amount of text; on the rows of its chunks every strategy is
-trained with the same budget. What wins here is worth fine-tuning. TF-IDF with a linear classifier stands beside them.
+trained with the same budget. What wins here is worth fine-tuning. TF-IDF with a linear classifier stands beside them,
+and the sum of both.
 
 Shape letters: B documents, C labels.
 """
@@ -22,9 +23,11 @@ import torch
 from longdoc.decide import Decisions
 from longdoc.errors import UsageError
 from longdoc.files import make_folder, write_text
+from longdoc.linear import LinearClassifier
 from longdoc.pipeline import DocumentRows, Pipeline
-from longdoc.study.baseline import HEAD_WORDS, tfidf_scores
+from longdoc.study.baseline import HEAD_WORDS, first_words, fit_linear
 from longdoc.study.comparison import Comparison, Entry, comparison_table
+from longdoc.study.hybrid import add_words
 from longdoc.study.paired import RESAMPLES, paired_test, verdict
 from longdoc.study.strategies import STRATEGIES, Strategy, strategies_for
 from longdoc.tasks.document_task import DocumentTask
@@ -32,10 +35,10 @@ from longdoc.tasks.label_task import LabelTask
 from longdoc.text.chunking import Keep
 from longdoc.training.data import Example
 from longdoc.training.evaluation import metrics_of
-from longdoc.training.frozen_rows import FrozenRows
+from longdoc.training.frozen_rows import FrozenRows, rows_in_bytes
 from longdoc.training.loop import fine_tune
 from longdoc.training.settings import TrainingConfig
-from longdoc.types import Document, DocumentFailure, DocumentResult
+from longdoc.types import Document, DocumentFailure, DocumentPrediction, DocumentResult
 
 __all__ = ["compare_strategies"]
 
@@ -77,15 +80,27 @@ def compare_strategies(
     chosen = strategies_for(task) if strategies is None else list(strategies)
     make_folder(output)
     read: dict[Keep, tuple[Rows, Rows, Rows, float]] = {}
-    entries = _linear(train, validation, measured, labels, task) if isinstance(task, LabelTask) else []
+    entries: list[Entry] = []
+    left_out: dict[str, str] = {}
+    linear = None
+    if isinstance(task, LabelTask):
+        entries, linear = _linear(train, validation, measured, labels, task)
     tell(0, len(chosen))
     for number, strategy in enumerate(chosen):
         if strategy.keep not in read:
             read[strategy.keep] = _read(make(strategy.keep, STRATEGIES[0].readout), train, validation, measured)
-        entries.append(
-            _train(make, strategy, read[strategy.keep], train, validation, measured, output / "models", settings, task)
-        )
+        pipeline, rows = make(strategy.keep, strategy.readout), read[strategy.keep]
+        if reason := _too_much(pipeline, rows, settings):
+            left_out[strategy.name] = reason
+        else:
+            entries.append(
+                _train(pipeline, strategy, rows, train, validation, measured, output / "models", settings, task)
+            )
         tell(number + 1, len(chosen))
+    best = _best_reader(entries, task)
+    if linear is not None and best is not None:
+        parts = train, validation, measured
+        entries.append(_hybrid(best, linear, read["all"], parts, output / "models", settings, task, probe))
     gold = task.gold(measured, labels)
     found = paired_test(entries, gold, task)
     comparison = Comparison(
@@ -95,6 +110,7 @@ def compare_strategies(
         entries,
         found,
         verdict(entries, found, task),
+        left_out,
     )
     write_text(output / "comparison.json", json.dumps(comparison.to_dict(), indent=2, ensure_ascii=False) + "\n")
     write_text(output / "table.md", comparison_table(comparison))
@@ -129,8 +145,22 @@ def _read(
     return earlier[: len(train)], earlier[len(train) :], last, time.perf_counter() - started
 
 
+def _too_much(pipeline: Pipeline, read: tuple[Rows, Rows, Rows, float], settings: TrainingConfig) -> str:
+    """Why a readout that learns from tokens cannot be trained on what one pass of the encoder gives; empty = it can."""
+    readout = pipeline.model.readout
+    if not readout.learns_rows:
+        return ""
+    chunks = sum(item.prepared.n_chunks for rows in read[:2] for item in rows if isinstance(item, DocumentRows))
+    kept = readout.keep_states(True)
+    gigabytes = rows_in_bytes(readout, chunks) / 1e9
+    readout.keep_states(False)
+    if kept and gigabytes <= settings.kept_rows_gb:
+        return ""
+    return f"its tokens take {gigabytes:.2g} GB and `training.kept_rows_gb` allows {settings.kept_rows_gb:g}"
+
+
 def _train(
-    make: Make,
+    pipeline: Pipeline,
     strategy: Strategy,
     read: tuple[Rows, Rows, Rows, float],
     train: Sequence[Document],
@@ -140,20 +170,12 @@ def _train(
     settings: TrainingConfig,
     task: DocumentTask,
 ) -> Entry:
-    pipeline = make(strategy.keep, strategy.readout)
     of_train, of_validation, of_test = (_as_wide(rows, pipeline) for rows in read[:3])
+    given = partial(_GivenRows, train=of_train, validation=of_validation)
+    shared = not pipeline.model.readout.learns_rows
     folder = models / strategy.name.replace(", ", "-").replace(" ", "-")
-    report = fine_tune(
-        pipeline,
-        train,
-        validation,
-        folder,
-        settings,
-        rows=partial(_GivenRows, train=of_train, validation=of_validation),
-    )
-    results: list[DocumentResult] = [
-        pipeline.answer(item) if isinstance(item, DocumentRows) else item for item in of_test
-    ]
+    report = fine_tune(pipeline, train, validation, folder, settings, rows=given if shared else FrozenRows)
+    results, seconds = _answers(pipeline, of_test, test)
     specials = pipeline.tokenizer.specials
     return Entry(
         name=strategy.name,
@@ -162,8 +184,63 @@ def _train(
         metrics=metrics_of(pipeline, test, results, RESAMPLES),
         answers=task.compared(test, results, pipeline.labels),
         tokens=sum(_computed(item, pipeline, specials) for item in of_test if isinstance(item, DocumentRows)),
-        seconds=read[3],
+        seconds=read[3] if shared else seconds,
         folder=folder,
+    )
+
+
+def _answers(pipeline: Pipeline, rows: Rows, documents: Sequence[Document]) -> tuple[list[DocumentResult], float]:
+    """Answers from rows that were made before, where the readout can use them, and the seconds that they took."""
+    started = time.perf_counter()
+    if pipeline.model.readout.learns_rows:
+        return pipeline.predict(documents), time.perf_counter() - started
+    results = [pipeline.answer(item) if isinstance(item, DocumentRows) else item for item in _as_wide(rows, pipeline)]
+    return results, time.perf_counter() - started
+
+
+def _best_reader(entries: Sequence[Entry], task: DocumentTask) -> Entry | None:
+    """Of those that read all of a document the best on the validation documents."""
+    whole = [entry for entry in entries if entry.folder is not None and entry.reads == "all"]
+    sign = -1 if task.automatic in task.lower_is_better else 1
+    return max(whole, key=lambda entry: sign * entry.validation, default=None)
+
+
+def _hybrid(
+    best: Entry,
+    linear: LinearClassifier,
+    read: tuple[Rows, Rows, Rows, float],
+    parts: tuple[Sequence[Document], Sequence[Document], Sequence[Document]],
+    models: Path,
+    settings: TrainingConfig,
+    task: DocumentTask,
+    probe: Pipeline,
+) -> Entry:
+    """The best model and the linear classifier, added up."""
+    train, validation, test = parts
+    assert best.folder is not None
+    pipeline = Pipeline.load(best.folder, probe.prediction)
+    alone, _ = _answers(pipeline, read[1], validation)
+    answers, _ = _answers(pipeline, read[2], test)
+    mixed = add_words(pipeline, linear, len(train), validation, alone, settings.decisions)
+    started = time.perf_counter()
+    results: list[DocumentResult] = [
+        pipeline.mixed(result, pipeline.word_scores(document.text))
+        if isinstance(result, DocumentPrediction)
+        else result
+        for document, result in zip(test, answers, strict=True)
+    ]
+    seconds = best.seconds + time.perf_counter() - started
+    pipeline.save(models / "hybrid", pipeline.card, overwrite=True)
+    return Entry(
+        name=f"TF-IDF + {best.name}",
+        reads="all",
+        validation=float(metrics_of(pipeline, validation, mixed, 0)[task.automatic]),
+        metrics=metrics_of(pipeline, test, results, RESAMPLES),
+        answers=task.compared(test, results, pipeline.labels),
+        tokens=best.tokens,
+        seconds=seconds,
+        folder=models / "hybrid",
+        by_words=True,
     )
 
 
@@ -191,20 +268,21 @@ def _linear(
     test: Sequence[Document],
     labels: Sequence[str],
     task: LabelTask,
-) -> list[Entry]:
-    """TF-IDF with a linear classifier, on whole texts and on their first words."""
+) -> tuple[list[Entry], LinearClassifier]:
+    """TF-IDF with a linear classifier, on whole texts and on their first words; and the one on whole texts."""
     gold = {
         part: task.gold(documents, labels)
         for part, documents in (("train", train), ("validation", validation), ("test", test))
     }
     main, table = task.automatic, task.table_of(gold["train"], len(labels))
-    entries = []
+    entries: list[Entry] = []
+    learned = []
     kinds = (("TF-IDF, linear", None, "all"), (f"TF-IDF, first {HEAD_WORDS} words", HEAD_WORDS, "head"))
     for name, words, reads in kinds:
-        texts = [[document.text for document in part] for part in (train, validation, test)]
+        texts = [[first_words(document.text, words) for document in part] for part in (train, validation, test)]
         started = time.perf_counter()
-        scores = tfidf_scores(texts[0], table, texts[1] + texts[2], task.several, words)
-        on_validation, on_test = np.split(scores, [len(validation)])
+        learned.append(fit_linear(texts[0], table, task.several))
+        on_validation, on_test = (np.stack([learned[-1].probabilities(text) for text in part]) for part in texts[1:])
         seconds = time.perf_counter() - started
         entries.append(
             Entry(
@@ -217,4 +295,4 @@ def _linear(
                 seconds,
             )
         )
-    return entries
+    return entries, learned[0]

@@ -6,7 +6,7 @@ Shape letters: B documents, C labels.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ class Entry:
         tokens: that the encoder computed for the test documents, overlaps and special tokens included.
         seconds: that reading the test documents took, one after the other strategy on the same machine.
         folder: of the model; None where there is none to save.
+        by_words: whether words count by themselves, beside what the encoder makes of them.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Entry:
     tokens: int
     seconds: float
     folder: Path | None = None
+    by_words: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class Comparison:
         entries: in the order of the table.
         test: see `paired_test`; between the best that reads all and the best that does not.
         verdict: one sentence.
+        left_out: strategies that were not tried, and why.
     """
 
     task: DocumentTask
@@ -62,6 +65,7 @@ class Comparison:
     entries: list[Entry]
     test: dict[str, Any]
     verdict: str
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -82,6 +86,7 @@ class Comparison:
                 }
                 for entry in self.entries
             ],
+            "left_out": dict(self.left_out),
             "paired_test": self.test,
             "verdict": self.verdict,
         }
@@ -112,6 +117,7 @@ def comparison_table(comparison: Comparison) -> str:
         "",
         f"Trained on {train} documents with the encoder frozen, epochs chosen on {validation}, measured on {measured}. "
         "Tokens and seconds: what reading those took.",
+        *(f"Not tried: {name}, since {reason}." for name, reason in comparison.left_out.items()),
         "",
         comparison.verdict,
     ]

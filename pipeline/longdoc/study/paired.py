@@ -26,7 +26,7 @@ def paired_test(entries: Sequence[Entry], gold: NDArray[Any], task: DocumentTask
     Which two are the best is said by the validation documents, so the test documents choose nothing.
 
     Args:
-        entries: of all strategies; those without a model, TF-IDF, take no part.
+        entries: of all strategies; those that count words take no part, since they would read all of a text anyway.
         gold: as the task's `gold` gives it.
         task: of the documents.
 
@@ -36,7 +36,9 @@ def paired_test(entries: Sequence[Entry], gold: NDArray[Any], task: DocumentTask
         Empty where one of the two kinds is missing.
     """
     higher = task.automatic not in task.lower_is_better
-    order = sorted((e for e in entries if e.folder is not None), key=lambda e: e.validation, reverse=higher)
+    order = sorted(
+        (e for e in entries if e.folder is not None and not e.by_words), key=lambda e: e.validation, reverse=higher
+    )
     whole = next((entry for entry in order if entry.reads == "all"), None)
     part = next((entry for entry in order if entry.reads != "all"), None)
     if whole is None or part is None:
@@ -75,11 +77,11 @@ def verdict(entries: Sequence[Entry], test: Mapping[str, Any], task: DocumentTas
             f"Chunking does not help measurably on these documents: use `{part.name}`, which reads less "
             f"(`{whole.name}`: {values})."
         )
-    words = [entry for entry in entries if entry.folder is None]
+    words = [entry for entry in entries if entry.folder is None or entry.by_words]
     best = max(words, key=lambda entry: entry.metrics[main], default=None)
     if best is not None and best.metrics[main] > max(whole.metrics[main], part.metrics[main]):
+        said += f" `{best.name}` is ahead of both with {best.metrics[main]:.3f}: "
         said += (
-            f" `{best.name}` is ahead of both with {best.metrics[main]:.3f}: fine-tune the encoder before you rely on "
-            "it."
+            "a model that can be used as it is." if best.by_words else "fine-tune the encoder before you rely on it."
         )
     return said

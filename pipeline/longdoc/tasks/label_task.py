@@ -44,6 +44,10 @@ class LabelTask(DocumentTask):
         """Scores (..., K) -> probabilities of the labels (..., C), in float64."""
 
     @abstractmethod
+    def scores_of(self, probability: Floats, least: float) -> Floats:
+        """Probabilities of the labels (..., C), kept between `least` and 1 - it -> scores (..., K) that mean them."""
+
+    @abstractmethod
     def given(self, scores: Floats, decisions: Decisions) -> NDArray[np.bool_]:
         """Probabilities (..., C) -> bool (..., C): the labels that are given, abstention aside."""
 

@@ -73,6 +73,11 @@ class MultiLabel(LabelTask):
         scores = np.asarray(logits, dtype=np.float64) / temperature
         return np.asarray(1.0 / (1.0 + np.exp(-np.clip(scores, -700, 700))))
 
+    def scores_of(self, probability: Floats, least: float) -> Floats:
+        """Log-odds."""
+        bounded = np.clip(probability, least, 1 - least)
+        return np.asarray(np.log(bounded / (1 - bounded)))
+
     def given(self, scores: Floats, decisions: Decisions) -> NDArray[np.bool_]:
         return np.asarray(scores >= np.asarray(decisions.thresholds or _THRESHOLD))
 

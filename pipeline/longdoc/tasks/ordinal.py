@@ -86,6 +86,12 @@ class Ordinal(OneLabelTask):
         stops = np.concatenate([1.0 / (1.0 + np.exp(scores)), np.ones_like(above[..., :1])], axis=-1)
         return np.asarray(reached * stops)
 
+    def scores_of(self, probability: Floats, least: float) -> Floats:
+        """Log-odds of being higher than a label, given that it is no lower."""
+        bounded = np.clip(probability, least, 1 - least)
+        above = np.flip(np.cumsum(np.flip(bounded, axis=-1), axis=-1), axis=-1)[..., 1:]
+        return np.asarray(np.log(above / bounded[..., :-1]))
+
     def best(self, scores: Floats) -> NDArray[np.intp]:
         """The median: the first label at which half of the probability lies no higher."""
         return np.asarray((np.cumsum(scores, axis=-1)[..., :-1] < 0.5).sum(axis=-1))

@@ -44,6 +44,10 @@ class SingleLabel(OneLabelTask):
         shifted = np.exp(scores - scores.max(axis=-1, keepdims=True))
         return np.asarray(shifted / shifted.sum(axis=-1, keepdims=True))
 
+    def scores_of(self, probability: Floats, least: float) -> Floats:
+        """Logarithms."""
+        return np.log(np.clip(probability, least, 1 - least))
+
     def best(self, scores: Floats) -> NDArray[np.intp]:
         """The label with the highest probability."""
         return np.asarray(scores.argmax(axis=-1))

@@ -189,6 +189,7 @@ class PreparedDocument:
         characters: length of the text in code points.
         chunks: in text order; may be iterated once.
         tokens: those that are read, with their places in the text, where they were asked for.
+        word_scores: (C,), what a linear classifier makes of the text, where the model carries one.
     """
 
     id: str
@@ -199,6 +200,7 @@ class PreparedDocument:
     characters: int
     chunks: Iterable[Chunk]
     tokens: TokensRead | None = None
+    word_scores: NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         return f"PreparedDocument(id=#{short_digest(self.id)}, tokens={self.n_tokens}, chunks={self.n_chunks})"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,9 +68,11 @@ def test_every_strategy_has_a_row_and_a_model_that_answers_as_it_was_measured(
     found, _ = compared
     assert [entry.name for entry in found.entries] == ["TF-IDF, linear", "TF-IDF, first 510 words"] + [
         strategy.name for strategy in STRATEGIES
-    ]
+    ] + [found.entries[-1].name]
+    assert found.entries[-1].by_words
+    assert found.entries[-1].name.startswith("TF-IDF + all, ")
     test = needles(16, 200)
-    for entry in found.entries[2:]:
+    for entry in found.entries[2:]:  # the hybrid, too
         assert entry.folder is not None
         pipe = longdoc.Pipeline.load(entry.folder)
         answers = pipe.predict(test)
@@ -108,6 +112,68 @@ def test_a_word_in_the_middle_is_found_by_who_reads_all(compared: tuple[Comparis
     assert table == comparison_table(found)
     assert all(f"| {entry.name} |" in table for entry in found.entries)
     assert "measured on 16 test documents" in table
+
+
+def test_the_hybrid_is_a_model_like_any_other_and_takes_no_part_in_the_test(
+    compared: tuple[Comparison, Path],
+) -> None:
+    found, output = compared
+    hybrid = found.entries[-1]
+    assert hybrid.folder == output / "models" / "hybrid"
+    pipe = longdoc.Pipeline.load(str(hybrid.folder))
+    assert pipe.settings.linear is not None
+    assert pipe.settings.linear.documents == 12
+    assert pipe.settings.linear.train_documents == 32
+    alone = [entry for entry in found.entries if entry.name == hybrid.name.removeprefix("TF-IDF + ")]
+    assert alone[0].validation == max(e.validation for e in found.entries[2:-1] if e.reads == "all")
+    assert hybrid.name not in (found.test["all"], found.test["truncated"])
+    assert hybrid.metrics["accuracy"] == 1.0, "the words alone have them all right"
+
+
+def test_label_attention_is_trained_on_tokens_and_measured_by_predicting(compared: tuple[Comparison, Path]) -> None:
+    found, _ = compared
+    by_name = {entry.name: entry for entry in found.entries}
+    attention = by_name["all, label attention"]
+    pipe = longdoc.Pipeline.load(str(attention.folder))
+    assert pipe.settings.readout.kind == "label_attention"
+    assert attention.metrics["accuracy"] > by_name["head"].metrics["accuracy"] + 0.2
+    assert attention.tokens == by_name["all, mean"].tokens
+    assert found.left_out == {}
+
+
+def test_tokens_that_take_too_much_memory_are_not_tried(tmp_path: Path) -> None:
+    settings = load_config(base={"training": TRAINING | {"num_train_epochs": 1, "kept_rows_gb": 0.0001}}).training
+    chosen = [strategy for strategy in STRATEGIES if strategy.name in ("head", "all, mean", "all, label attention")]
+    found = compare_strategies(maker(), needles(8, 0), needles(4, 50), [], tmp_path, settings, chosen)
+    assert [entry.name for entry in found.entries[2:]] == ["head", "all, mean", "TF-IDF + all, mean"]
+    assert list(found.left_out) == ["all, label attention"]
+    reason = found.left_out["all, label attention"]
+    assert re.fullmatch(r"its tokens take 0\.0\d+ GB and `training\.kept_rows_gb` allows 0\.0001", reason)
+    assert f"Not tried: all, label attention, since {reason}." in comparison_table(found)
+
+
+def test_test_documents_choose_nothing(tmp_path: Path) -> None:
+    """Other test documents, the same models: words, weights, temperatures, everything that is saved."""
+    settings = load_config(base={"training": TRAINING | {"num_train_epochs": 2}}).training
+    chosen = [strategy for strategy in STRATEGIES if strategy.name in ("head", "all, mean")]
+    tests = needles(6, 200), [Document(id="other", text="bruise " * 40, label="fever"), *needles(3, 300)[1:]]
+    saved = []
+    for number, test in enumerate(tests):
+        output = tmp_path / str(number)
+        found = compare_strategies(maker(), needles(8, 0), needles(6, 50), test, output, settings, chosen)
+        assert found.held_out
+        saved.append(
+            {
+                path.relative_to(output).as_posix(): path.read_bytes()
+                for path in sorted((output / "models").rglob("*"))
+                if path.name in ("longdoc.json", "model.safetensors", "linear.safetensors")
+            }
+        )
+    assert saved[0] == saved[1]
+    assert "models/hybrid/linear.safetensors" in saved[0]
+    validated = compare_strategies(maker(), needles(8, 0), needles(5, 70), tests[0], tmp_path / "v", settings, chosen)
+    weights = (Path(str(validated.entries[-1].folder)) / "longdoc.json").read_bytes()
+    assert weights != saved[0]["models/hybrid/longdoc.json"], "other validation documents would have chosen otherwise"
 
 
 def entry(name: str, reads: str, validation: float, answers: Any, f1: float, folder: Path | None) -> Entry:
@@ -173,6 +239,16 @@ def test_the_verdict_says_what_follows(p: float, difference: float, words: float
     found = {"all": "a", "truncated": "c", "p": p, "difference": difference}
     assert verdict(entries, found, task_named("single_label")) == said
     assert verdict(entries, {}, task_named("single_label")).startswith("Nothing follows")
+
+
+def test_a_hybrid_that_is_ahead_can_be_used() -> None:
+    entries = [
+        entry("a", "all", 0.8, [], 0.8, Path("x")),
+        entry("c", "head", 0.8, [], 0.7, Path("x")),
+        replace(entry("both", "all", 0.9, [], 0.85, Path("x")), by_words=True),
+    ]
+    said = verdict(entries, {"all": "a", "truncated": "c", "p": 0.01, "difference": 0.1}, task_named("single_label"))
+    assert said.endswith(" `both` is ahead of both with 0.850: a model that can be used as it is.")
 
 
 def test_a_regression_has_no_words_and_no_probabilities_to_merge(tmp_path: Path) -> None:
