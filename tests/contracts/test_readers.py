@@ -11,13 +11,16 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from email.message import EmailMessage
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
 
+from docx_kit import docx, paragraph
 from longdoc.errors import DataError
 from longdoc.readers import READERS, ReadConfig, Source, find_sources, read_documents, read_source, source_digest
 from longdoc.types import Document, DocumentFailure, Record
@@ -29,6 +32,27 @@ Texts = list[str | None]
 def write_text(folder: Path, texts: Texts, suffix: str) -> Path:
     data = (texts[0] or "").encode("utf-8")
     return write(folder / f"in{suffix}", gzip.compress(data) if suffix.endswith(".gz") else data)
+
+
+def write_word(folder: Path, texts: Texts, suffix: str) -> Path:
+    return write(folder / f"in{suffix}", docx(paragraph(escape(texts[0] or ""))))
+
+
+def write_html(folder: Path, texts: Texts, suffix: str) -> Path:
+    page = f"<!doctype html><title>t</title><p>{escape(texts[0] or '')}</p>"
+    return write(folder / f"in{suffix}", compressed(page.encode("utf-8"), suffix))
+
+
+def write_email(folder: Path, texts: Texts, suffix: str) -> Path:
+    message = EmailMessage()
+    message["Subject"] = "s"
+    message.set_content(texts[0] or "")
+    return write(folder / f"in{suffix}", compressed(message.as_bytes(), suffix))
+
+
+def write_xml(folder: Path, texts: Texts, suffix: str) -> Path:
+    page = f"<page><p>{escape(texts[0] or '')}</p></page>"
+    return write(folder / f"in{suffix}", compressed(page.encode("utf-8"), suffix))
 
 
 def write_jsonl(folder: Path, texts: Texts, suffix: str) -> Path:
@@ -78,16 +102,22 @@ def compressed(data: bytes, suffix: str) -> bytes:
 class Sample:
     """How to make an input for a reader. A text of None is a record that is bad in that format.
 
-    `many`: whether one source holds many documents.  `line`: the line or row of document number n.
+    `many`: whether one source holds many documents.  `line`: the line or row of document number n.  `encoded`:
+    whether a file of the format can be in one encoding or another.
     """
 
     write: Callable[[Path, Texts, str], Path]
     many: bool = True
     line: Callable[[int], int] = lambda number: number + 1
+    encoded: bool = True
 
 
 SAMPLES = {
     "text": Sample(write_text, many=False, line=lambda number: 0),
+    "Word": Sample(write_word, many=False, line=lambda number: 0, encoded=False),
+    "HTML": Sample(write_html, many=False, line=lambda number: 0),
+    "e-mail": Sample(write_email, many=False, line=lambda number: 0),
+    "XML": Sample(write_xml, many=False, line=lambda number: 0),
     "JSON Lines": Sample(write_jsonl, line=lambda number: 2 * number + 1),
     "CSV": Sample(write_csv, line=lambda number: number + 2),
     "Parquet": Sample(write_parquet),
@@ -183,7 +213,7 @@ def test_two_readings_and_two_at_once_are_the_same(kind: Kind) -> None:
 
 def test_meta_says_how_the_text_was_decoded_and_can_be_written_down(kind: Kind) -> None:
     for document in documents_of(list(read_source(kind.source(TEXTS)))):
-        assert document.meta["encoding"] == "utf-8"
+        assert document.meta.get("encoding") == ("utf-8" if kind.sample.encoded else None)
         json.dumps(dict(document.meta), allow_nan=False)
 
 

@@ -16,11 +16,15 @@ from longdoc.readers.base import FieldMap, ReadConfig, Reader, Source, failed
 from longdoc.readers.dataset_folder import DatasetReader, HubReader
 from longdoc.readers.delimited import CsvReader
 from longdoc.readers.discover import find
+from longdoc.readers.docx import WORD
+from longdoc.readers.eml import EMAIL
+from longdoc.readers.html import HTML
 from longdoc.readers.jsonl import JsonLinesReader
 from longdoc.readers.opening import open_file
 from longdoc.readers.parquet import ParquetReader
 from longdoc.readers.tables import ArrowTable, is_table, read_table, table_documents
 from longdoc.readers.text import TextReader
+from longdoc.readers.xml import XML
 from longdoc.types import Document, DocumentFailure, Place, Record
 
 __all__ = [
@@ -43,6 +47,10 @@ __all__ = [
 READERS: tuple[Reader, ...] = (
     HubReader(),  # first, since the name of a dataset may end like that of a file
     TextReader(),
+    WORD,
+    HTML,
+    EMAIL,
+    XML,
     JsonLinesReader(),
     CsvReader(),
     ParquetReader(),

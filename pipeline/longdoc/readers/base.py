@@ -12,6 +12,7 @@ from typing import Protocol
 from pydantic import Field, field_validator, model_validator
 
 from longdoc.errors import DocumentError, FailureReason
+from longdoc.readers.document_settings import DocxConfig, EmailConfig, HtmlConfig, XmlConfig
 from longdoc.schema import Config
 from longdoc.types import DocumentFailure, Place, Record, short_digest
 
@@ -62,6 +63,14 @@ class ReadConfig(Config):
     """What separates the cells of a CSV file; null: found out among comma, semicolon, tab and bar."""
     max_bytes: int = Field(default=1 << 30, ge=1)
     """Largest text of one document, in bytes; a larger one fails as `too_large`."""
+    docx: DocxConfig = DocxConfig()
+    """Word documents."""
+    html: HtmlConfig = HtmlConfig()
+    """Web pages."""
+    eml: EmailConfig = EmailConfig()
+    """E-mails."""
+    xml: XmlConfig = XmlConfig()
+    """XML."""
     split: str | None = None
     """Which split of a `datasets` folder or a dataset of the hub is read; needed when there are several."""
 

@@ -20,11 +20,13 @@ from longdoc.readers.docx_body import WordText
 from longdoc.readers.docx_names import short_name
 from longdoc.readers.docx_numbering import Numbering, NumberingPart
 from longdoc.readers.docx_styles import StylesPart
+from longdoc.readers.extras import need
+from longdoc.readers.formatted import FormattedReader
 from longdoc.readers.parsed import ParsedDocument
 from longdoc.readers.xml_events import read_events
 from longdoc.readers.zip_parts import ZipParts
 
-__all__ = ["parse"]
+__all__ = ["WORD", "parse"]
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ZIP = b"PK\x03\x04"
@@ -33,12 +35,13 @@ _PARTS = {"footnotes": "w:footnote", "endnotes": "w:endnote"}
 
 
 def parse(data: bytes, settings: Mapping[str, Any]) -> ParsedDocument:
-    """The text of a Word document; `settings` are those of `DocxConfig`.
+    """The text of a Word document; `settings` are those of `DocxConfig`; an `encoding` has no meaning here.
 
     Raises `DocumentError`: `unsupported_type` for what is no Open XML document, the older binary format included,
     `encrypted`, `zip_bomb`, `xml_forbidden`, or `unreadable` for what is damaged.
     """
-    config = DocxConfig(**settings)
+    need("lxml", "docx")
+    config = DocxConfig(**{name: value for name, value in settings.items() if name != "encoding"})
     _refuse_others(data)
     package = _Package(ZipParts(data))
     main = package.main()
@@ -181,3 +184,7 @@ class _Package:
         found = _Relations(folder)
         self.read(part, found)
         return found
+
+
+WORD = FormattedReader("Word", (".docx", ".docm", ".doc"), parse, lambda settings: settings.docx)
+"""Reads Word documents. Those of Word 97 to 2003 are refused with the way out, unless only their name is old."""

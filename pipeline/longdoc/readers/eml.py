@@ -17,11 +17,12 @@ from longdoc.errors import DocumentError
 from longdoc.readers.blocks import LINE, BlockText
 from longdoc.readers.document_settings import EmailConfig, HtmlConfig
 from longdoc.readers.encoding import decode_document, repair_surrogates
+from longdoc.readers.formatted import FormattedReader
 from longdoc.readers.html import PageText
 from longdoc.readers.html_encoding import decode_page, python_name
 from longdoc.readers.parsed import ParsedDocument
 
-__all__ = ["parse"]
+__all__ = ["EMAIL", "parse"]
 
 _HEADS = ("Subject", "From", "To", "Cc", "Date")
 _ENCRYPTED = ("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime")
@@ -177,3 +178,7 @@ def _head(message: Message, name: str) -> str:
         value = values[0] if values else ""
     text, _ = repair_surrogates(" ".join(str(value).split()))
     return text[:_LONGEST_HEAD]
+
+
+EMAIL = FormattedReader("e-mail", (".eml", ".eml.gz"), parse, lambda settings: settings.eml)
+"""Reads e-mails."""

@@ -17,11 +17,13 @@ from longdoc.errors import DocumentError
 from longdoc.readers.blocks import LINE, PARAGRAPH, BlockText
 from longdoc.readers.document_settings import HtmlConfig
 from longdoc.readers.encoding import repair_surrogates
+from longdoc.readers.extras import need
+from longdoc.readers.formatted import FormattedReader
 from longdoc.readers.html_encoding import decode_page
 from longdoc.readers.list_counts import COUNTS
 from longdoc.readers.parsed import ParsedDocument
 
-__all__ = ["DROPPED", "PageText", "parse"]
+__all__ = ["DROPPED", "HTML", "PageText", "parse"]
 
 DROPPED = frozenset(
     [
@@ -85,6 +87,7 @@ class PageText:
 
     def read(self, markup: str) -> None:
         """Read a whole page."""
+        need("selectolax", "html")
         from selectolax.lexbor import LexborHTMLParser
 
         markup, repaired = repair_surrogates(markup)
@@ -272,3 +275,12 @@ def _as_html(markup: str) -> str:
         text, end, after = section.partition(_CDATA_END)
         pieces += (text.replace("&", "&amp;").replace("<", "&lt;"), after) if end else (_CDATA, section)
     return _SELF_CLOSED.sub(closed, "".join(pieces))
+
+
+HTML = FormattedReader(
+    "HTML",
+    (".html", ".htm", ".xhtml", ".html.gz", ".htm.gz", ".xhtml.gz"),
+    parse,
+    lambda settings: settings.html,
+)
+"""Reads web pages."""

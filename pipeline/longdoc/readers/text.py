@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 from longdoc.readers.base import ReadConfig, Source, failed
 from longdoc.readers.encoding import decode_document, repair_surrogates
-from longdoc.readers.fields import too_large
-from longdoc.readers.opening import FileReader, is_compressed, open_source
+from longdoc.readers.opening import FileReader
+from longdoc.readers.whole_file import read_whole
 from longdoc.types import Document, Place, Record
 
 __all__ = ["TextReader"]
@@ -29,17 +28,7 @@ class TextReader(FileReader):
             yield failed(source, 0, 0, error)
 
     def _document(self, source: Source, settings: ReadConfig) -> Document:
-        limit = settings.max_bytes
-        with open_source(source) as stream:
-            if not is_compressed(source) and os.fstat(stream.fileno()).st_size > limit:
-                raise too_large(limit)
-            pieces, size = [], 0
-            while piece := stream.read1(1 << 20):  # asking for the limit at once would reserve that much memory
-                pieces.append(piece)
-                size += len(piece)
-                if size > limit:
-                    raise too_large(limit)
-        data = b"".join(pieces)
+        data = read_whole(source, settings.max_bytes)
         text, encoding = decode_document(data, settings.encoding)
         text, repaired = repair_surrogates(text)
         meta = encoding.facts

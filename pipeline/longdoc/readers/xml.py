@@ -15,12 +15,14 @@ from longdoc.errors import DocumentError
 from longdoc.readers.blocks import LINE, PARAGRAPH, BlockText
 from longdoc.readers.document_settings import XmlConfig
 from longdoc.readers.encoding import repair_surrogates
+from longdoc.readers.extras import need
+from longdoc.readers.formatted import FormattedReader
 from longdoc.readers.html_encoding import decode_page
 from longdoc.readers.parsed import ParsedDocument
 from longdoc.readers.xml_entities import Entities
 from longdoc.readers.xml_vocabularies import Vocabulary, vocabulary_of
 
-__all__ = ["parse"]
+__all__ = ["XML", "parse"]
 
 _DECLARATION = re.compile(r"\s*<\?xml\b[^>]*\?>")
 
@@ -48,6 +50,7 @@ def parse(data: bytes, settings: Mapping[str, Any]) -> ParsedDocument:
 
 def _tree(markup: str) -> tuple[Any, dict[str, str | None]]:
     """The outermost element, and the entities that the document declares."""
+    need("lxml", "xml")
     from lxml import etree
 
     parser = etree.XMLParser(
@@ -189,3 +192,7 @@ def _holds_elements_only(element: Any) -> bool:
     if (element.text or "").strip():
         return False
     return all(_name(child) and not (child.tail or "").strip() for child in element)
+
+
+XML = FormattedReader("XML", (".xml", ".nxml", ".xml.gz", ".nxml.gz"), parse, lambda settings: settings.xml)
+"""Reads XML of any kind."""

@@ -1,9 +1,10 @@
 """What a token knows beside its place in the reading order: its section, paragraph and sentence, its language.
 
 These are further axes of positions, for encodings that read them (`tree`, `depth`, `language`). They are counted from
-the text alone: a section begins at a Markdown heading or a form feed, a paragraph after an empty line, a sentence after
-a full stop and its kin. What a text does not have is 0 for all of its tokens: a letter without headings has no
-sections, and its paragraphs are children of the root.
+the text: a section begins at a Markdown heading or a form feed, a paragraph after an empty line, a sentence after a
+full stop and its kin. Formats with headings of their own say in `meta["sections"]` where sections begin, and that
+counts instead. What a text does not have is 0 for all of its tokens: a letter without headings has no sections, and
+its paragraphs are children of the root.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class DocumentAxes:
     def __init__(self, document: Document, names: Sequence[Axis], languages: Sequence[str] = COMMON_LANGUAGES) -> None:
         self.text, self.language = document.text, language_number(languages, document.language)
         self.names = tuple(names)
+        self._told = _told_sections(document)
 
     def of(self, offsets: NDArray[np.int32]) -> NDArray[np.int32]:
         """Code points of tokens, int32 (n, 2) -> int32 (axes, n)."""
@@ -51,6 +53,8 @@ class DocumentAxes:
     @cached_property
     def sections(self) -> Ints:
         """Where sections begin, in code points."""
+        if self._told is not None:
+            return _starts(self._told)
         return _starts(found.start() for found in _SECTION.finditer(self.text))
 
     @cached_property
@@ -89,6 +93,16 @@ AXES: dict[Axis, Callable[[DocumentAxes, Ints], Ints]] = {
     "language": lambda axes, starts: np.full(len(starts), axes.language, dtype=np.int64),
 }
 """Name of an axis -> its numbers for tokens that begin at the given code points."""
+
+
+def _told_sections(document: Document) -> list[int] | None:
+    """Where the sections of a formatted document begin; None where its `meta` says nothing, or something else."""
+    told = document.meta.get("sections")
+    if not isinstance(told, list) or not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in told):
+        return None
+    starts = [start for start, _ in told]
+    fits = all(type(start) is int and 0 <= start <= len(document.text) for start in starts)
+    return starts if starts and fits else None
 
 
 def _starts(places: Iterable[int]) -> Ints:
