@@ -9,7 +9,9 @@ from typing import Any, get_args
 
 from longdoc.nn.position import PositionKind
 
-EXAMPLES: dict[str, dict[str, Any]] = {"stacked": {"parts": [{"kind": "learned"}, {"kind": "buckets"}]}}
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "stacked": {"parts": [{"kind": "learned"}, {"kind": "rotary"}, {"kind": "buckets"}]},
+}
 VARIANTS: dict[str, dict[str, Any]] = {
     "sinusoidal halves": {"kind": "sinusoidal", "layout": "concat", "scale": True, "offset": 2},
     "weighted components": {"kind": "weighted", "axis": "dim"},

@@ -1,12 +1,13 @@
 """What every position encoding promises, for every kind of the union and every mask an encoder can have.
 
-A new kind is covered by being in the union. If it has fields without defaults, give it an example in `EXAMPLES`.
+A new kind is covered by being in the union. If it has fields without defaults, give it an example in `EXAMPLES` of
+`tests/position_kit.py`.
 """
 
 from __future__ import annotations
 
 import copy
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 import torch
@@ -16,16 +17,12 @@ from torch import nn
 from longdoc.nn import Encoder
 from longdoc.nn.pooling import POOLINGS
 from longdoc.nn.position import Geometry, PositionConfig, PositionEncoding
-from longdoc.nn.position import PositionKind as Kinds
 from longdoc.types import ChunkBatch
 from nn_kit import MASKS, VOCABULARY, batch_of, padded, randomised, some_ids, tiny_config, tiny_encoder, tiny_model
+from position_kit import EXAMPLES, KINDS
 
 GEOMETRY = Geometry(width=16, heads=4, head_width=4, layers=2, max_len=512)
-EXAMPLES: dict[str, dict[str, Any]] = {
-    "stacked": {"parts": [{"kind": "learned"}, {"kind": "rotary"}, {"kind": "sinusoidal"}]},
-}
-CONFIGS = [{"kind": kind.model_fields["kind"].default} for kind in get_args(Kinds)]
-CONFIGS = [config | EXAMPLES.get(config["kind"], {}) for config in CONFIGS]
+CONFIGS = [{"kind": kind} | EXAMPLES.get(kind, {}) for kind in KINDS]
 every_kind = pytest.mark.parametrize("config", CONFIGS, ids=[config["kind"] for config in CONFIGS])
 every_mask = pytest.mark.parametrize("mask", MASKS.values(), ids=list(MASKS))
 

@@ -114,6 +114,9 @@ class Encoder(nn.Module):
             is_global = is_global.expand(len(order), -1) if valid is None else is_global & valid
             seen_by_all = AttentionMask.globals_(is_global)
             global_tokens = GlobalTokens.of(is_global, mask)
+        for rule in self.config.masks:
+            ruled = rule.mask(order)
+            mask = mask & (ruled if seen_by_all is None else ruled | seen_by_all)
         made: dict[int | None, AttentionMask] = {None: mask}
         masks = []
         for number in range(self.config.layers):

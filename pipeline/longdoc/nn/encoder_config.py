@@ -8,6 +8,7 @@ import torch
 from pydantic import Field, model_validator
 
 from longdoc.nn.layers import Activation, Norm
+from longdoc.nn.mask_rules import MaskRuleConfig
 from longdoc.nn.position import Geometry, LearnedConfig, PositionConfig
 from longdoc.schema import Config
 
@@ -80,6 +81,9 @@ class EncoderConfig(Config):
     (Longformer, whose first token is one)."""
     causal: bool = False
     """A token attends to itself and what stands before it only."""
+    masks: tuple[MaskRuleConfig, ...] = ()
+    """Further rules, each by its `kind`; a pair must be allowed by all of them. Global tokens see past them as past a
+    window."""
     max_len: int = Field(default=512, ge=1, le=_LARGEST)
     """The longest row that the encoder is meant for, special tokens included."""
     pad_id: int = Field(default=0, ge=0)

@@ -59,7 +59,11 @@ class Geometry:
 
 
 class PositionEncoding(nn.Module):
-    """A position encoding. Positions are integers, (1|N, L), and may be any: nothing assumes 0, 1, 2 ..."""
+    """A position encoding.
+
+    Positions are integers and may be any: nothing assumes 0, 1, 2 ... They are (1|N, L), or (A, 1|N, L) where tokens
+    have further axes: `reading_order`, `distances` and `further_axis` (`axes.py`, `relative.py`) read both.
+    """
 
     @property
     def max_tokens(self) -> int | None:
@@ -96,7 +100,7 @@ class AdditivePosition(PositionEncoding, ABC):
 
     @abstractmethod
     def vectors(self, positions: Tensor) -> Tensor:
-        """(1|N, L) -> (1|N, L, D), in the precision in which the kind computes."""
+        """Positions (1|N, L), or with further axes -> (1|N, L, D), in the precision in which the kind computes."""
 
     def embed(self, x: Tensor, positions: Tensor) -> Tensor:
         if x.shape[-1] != self.width:
