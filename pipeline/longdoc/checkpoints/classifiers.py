@@ -22,7 +22,7 @@ from longdoc.nn.readout import Readout, ReadoutConfig
 from longdoc.tasks import TASKS, task_named
 from longdoc.text.chunking import ChunkingConfig
 
-__all__ = ["classifier_format", "holds_classifier", "labels_of", "load_classifier", "start_readout"]
+__all__ = ["classifier_format", "holds_classifier", "labels_of", "load_classifier", "longest_text", "start_readout"]
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ def load_classifier(
             f"`{folder}` must hold the classification head that its configuration describes, but "
             f"{', '.join(untrained)} cannot be filled from it."
         )
-    size = min(_longest(folder), checkpoint.encoder.config.max_len)
+    size = min(longest_text(folder), checkpoint.encoder.config.max_len)
     settings = ModelSettings(
         task=_task(checkpoint.config, len(labels)),
         labels=labels,
@@ -155,7 +155,7 @@ def labels_of(config: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(map(str, labels))
 
 
-def _longest(folder: Path) -> int:
+def longest_text(folder: Path) -> int:
     """The longest text that the tokenizer cuts its texts to; old ones say 1e30 for "none"."""
     path = folder / "tokenizer_config.json"
     limit = read_json(path).get("model_max_length") if path.is_file() else None

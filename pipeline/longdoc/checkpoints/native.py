@@ -30,6 +30,7 @@ from longdoc.checkpoints.opening import (
     open_checkpoint,
 )
 from longdoc.checkpoints.settings import ModelSettings, describe_settings, read_settings
+from longdoc.checkpoints.taggers import holds_tagger, load_span_finder
 from longdoc.errors import CannotWriteError, CheckpointError, UsageError
 from longdoc.files import write_folder
 from longdoc.linear import LINEAR_FILE, LinearClassifier
@@ -134,7 +135,7 @@ def save_encoder(folder: Path, encoder: Encoder, tokenizer: DocumentTokenizer) -
 
 
 def load_model(folder: Path) -> tuple[LongDocModel, ModelSettings, DocumentTokenizer]:
-    """Open a model folder, or a sequence classification model of transformers; the model is in evaluation mode.
+    """Open a model folder, or a sequence or token classification model of transformers, in evaluation mode.
 
     Raises:
         CheckpointError: no such folder, not a model folder, or files that do not fit together.
@@ -145,6 +146,8 @@ def load_model(folder: Path) -> tuple[LongDocModel, ModelSettings, DocumentToken
     if not (folder / "longdoc.json").is_file():
         if holds_classifier(folder):
             return *load_classifier(folder), DocumentTokenizer.from_folder(folder)
+        if holds_tagger(folder):
+            return *load_span_finder(folder), DocumentTokenizer.from_folder(folder)
         raise CheckpointError(
             f"`{folder}` must be a model folder, but holds no `longdoc.json`. Train a model into it first; an encoder "
             "alone is opened with `load_encoder`."

@@ -18,7 +18,7 @@ from longdoc.checkpoints.classifiers import holds_classifier, load_classifier
 from longdoc.checkpoints.language_models import load_language_model
 from longdoc.checkpoints.native import load_model, model_fingerprint, save_model
 from longdoc.checkpoints.opening import FAMILIES, OWN
-from longdoc.checkpoints.taggers import load_tagger
+from longdoc.checkpoints.taggers import holds_tagger, load_tagger
 from longdoc.errors import CheckpointError
 from longdoc.nn import Encoder
 from tokenizer_kit import toy
@@ -189,8 +189,11 @@ def test_a_head_of_another_task_is_not_taken_for_the_one_asked_for(load: Any, wa
 def test_a_tagger_is_no_classifier_and_lends_nobody_its_head(tmp_path: Path) -> None:
     folder = saved(their_model("bert", "tagger", num_hidden_layers=1, num_labels=2), tmp_path)
     assert not holds_classifier(folder)
-    with pytest.raises(CheckpointError, match=r"must be a model folder, but holds no `longdoc\.json`"):
-        load_model(folder)
+    assert holds_tagger(folder)
+    toy().save(folder)
+    assert load_model(folder)[1].task == "spans"
+    with pytest.raises(CheckpointError, match="must name a sequence classification model"):
+        load_classifier(folder)
 
 
 def test_a_head_that_lacks_tensors_names_them_all(tmp_path: Path) -> None:
