@@ -15,7 +15,7 @@ from longdoc.errors import DataError
 from longdoc.types import Document, DocumentFailure, Record
 from reader_kit import documents_of, failed_lines, failures_of, records_of
 
-KINDS = ("txt-", "jsonl", "csv", "compressed", "parquet")
+KINDS = ("txt-", "jsonl", "csv", "compressed", "parquet", "docx", "html")
 MANIFEST = Path(__file__).resolve().parents[4] / "shared" / "cases" / "files" / "manifest.json"
 ENTRIES = (
     [entry for entry in json.loads(MANIFEST.read_text("utf-8"))["files"] if entry["kind"].startswith(KINDS)]
@@ -102,6 +102,15 @@ def check_entity(outcome: Outcome, span: list[int]) -> None:
 
 def check_contains(outcome: Outcome, parts: list[str]) -> None:
     assert all(part in only_text(outcome) for part in parts)
+
+
+def check_lacks(outcome: Outcome, parts: list[str]) -> None:
+    assert not any(part in only_text(outcome) for part in parts)
+
+
+def check_title(outcome: Outcome, title: str) -> None:
+    """It is left out of the text by rule, and `meta` has it."""
+    assert outcome.documents[0].meta["title"] == title
 
 
 def check_not_glued(outcome: Outcome, pairs: list[list[str]]) -> None:
@@ -200,6 +209,8 @@ CHECKS: dict[str, Callable[[Outcome, Any], None]] = {
     "words": check_words,
     "entity": check_entity,
     "must_contain": check_contains,
+    "must_not_contain": check_lacks,
+    "title_optional": check_title,
     "must_not_glue": check_not_glued,
     "ids": check_ids,
     "texts": check_texts,
