@@ -30,9 +30,9 @@ from longdoc.text.batching import BatchingConfig, plan_batches
 from longdoc.text.batching import collate as collate_chunks
 from longdoc.text.chunking import Chunker
 from longdoc.text.tokenizing import DocumentTokenizer
-from longdoc.types import Chunk, ChunkBatch, Document, DocumentPrediction, EvidencePassage
+from longdoc.types import Chunk, ChunkBatch, Document, DocumentPrediction, EvidencePassage, ScoredSpan
 
-__all__ = ["ChunkEvidence", "chunk_evidence", "explain_document"]
+__all__ = ["ChunkEvidence", "chunk_evidence", "chunks_of_spans", "explain_document"]
 
 
 @dataclass(frozen=True)
@@ -145,6 +145,18 @@ def explain_document(
             weight = float(values_here[place]) + spread * (end - start)
             passages.append(EvidencePassage(left, right, name, weight))
     return tuple(passages)
+
+
+def chunks_of_spans(
+    document: Document, spans: Sequence[ScoredSpan], tokenizer: DocumentTokenizer, chunker: Chunker
+) -> tuple[int, ...]:
+    """For each span of a document the number, from 1, of the chunk that answers for its first token."""
+    if not spans:
+        return ()
+    tokenized = tokenizer.tokenize(document)
+    ends = [chunk.core.end for chunk in chunker.chunks(tokenized, document)]
+    first = np.searchsorted(tokenized.offsets[:, 1], [span.start for span in spans], side="right")
+    return tuple(int(number) + 1 for number in np.searchsorted(ends, first, side="right"))
 
 
 def _token_parts(

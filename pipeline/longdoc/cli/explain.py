@@ -30,11 +30,12 @@ def explain(
         from longdoc.cli.trained import settled
         from longdoc.config import dump_resolved
         from longdoc.errors import counted
+        from longdoc.evidence import chunks_of_spans
         from longdoc.files import check_file_output, write_text
         from longdoc.pipeline import Pipeline
         from longdoc.readers import read_documents
         from longdoc.report.html import ExplainedDocument, explanation_page
-        from longdoc.types import Document, DocumentFailure
+        from longdoc.types import Document, DocumentFailure, DocumentPrediction
 
         resolved = settled(load(config, overrides, "explain", HEEDS), model)
         check_file_output(output)
@@ -48,7 +49,10 @@ def explain(
                     continue
                 document = record.document
                 if isinstance(document, Document):
-                    items.append(ExplainedDocument(pipeline.explain(document), document.text))
+                    result = pipeline.explain(document)
+                    spans = result.spans if isinstance(result, DocumentPrediction) else ()
+                    chunks = chunks_of_spans(document, spans, pipeline.tokenizer, pipeline.chunker)
+                    items.append(ExplainedDocument(result, document.text, chunks))
                 else:
                     items.append(ExplainedDocument(document, ""))
                 tell(len(items), None, 0)

@@ -12,7 +12,7 @@ from longdoc.errors import counted
 __all__ = ["evaluation_plots", "metrics_table"]
 
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_COLUMNS = ("precision", "recall", "f1", "average_precision")
+_COLUMNS = ("precision", "recall", "f1", "average_precision", "exact_f1", "partial_f1", "type_f1")
 _INK, _FAINT, _BLUE, _ORANGE = "#1a1a1a", "#d5d5d5", "#0b5cad", "#b45309"
 
 
@@ -35,9 +35,10 @@ def metrics_table(metrics: Mapping[str, Any]) -> str:
                 lines.append(f"    {name:<24}  {_number(value):>6}")
     if rows := metrics.get("per_label"):
         width = max(len("label"), *(len(row["label"]) for row in rows))
-        lines.append(f"  {'label':<{width}}  support  " + "  ".join(_COLUMNS))
+        columns = [column for column in _COLUMNS if column in rows[0]]
+        lines.append(f"  {'label':<{width}}  support  " + "  ".join(columns))
         for row in rows:
-            cells = "  ".join(_number(row[column]).rjust(len(column)) for column in _COLUMNS)
+            cells = "  ".join(_number(row[column]).rjust(len(column)) for column in columns)
             lines.append(f"  {row['label']:<{width}}  {row['support']:>7}  {cells}")
     lines += [f"{name}: {choice}" for name, choice in metrics["choices"].items()]
     return "\n".join(lines) + "\n"
@@ -51,7 +52,7 @@ def evaluation_plots(metrics: Mapping[str, Any]) -> dict[str, str]:
     """
     plots: dict[str, str] = {}
     if rows := metrics.get("per_label"):
-        plots["labels.svg"] = _label_bars(rows)
+        plots["labels.svg"] = _label_bars(rows, "span" if "gold_spans" in metrics else "document")
     if bins := metrics.get("calibration"):
         plots["calibration.svg"] = _reliability(bins, metrics["expected_calibration_error"])
     if table := metrics.get("confusion"):
@@ -63,7 +64,7 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def _label_bars(rows: Sequence[Mapping[str, Any]]) -> str:
+def _label_bars(rows: Sequence[Mapping[str, Any]], counts: str) -> str:
     parts: list[str] = []
     left, scale = _margin([row["label"] for row in rows]), 320
     for number, row in enumerate(sorted(rows, key=lambda row: -row["support"])):
@@ -73,9 +74,9 @@ def _label_bars(rows: Sequence[Mapping[str, Any]]) -> str:
             _text(left - 8, y + 12, row["label"], anchor="end"),
             _box(left, y, scale, 14, _FAINT, opacity=0.5),
             _box(left, y, scale * value, 14, _BLUE),
-            _text(left + scale + 8, y + 12, f"{_number(row['f1'])}, {counted(row['support'], 'document')}"),
+            _text(left + scale + 8, y + 12, f"{_number(row['f1'])}, {counted(row['support'], counts)}"),
         ]
-    return _svg(left + scale + 150, 60 + 22 * len(rows), "F1 and number of documents of each label", parts)
+    return _svg(left + scale + 150, 60 + 22 * len(rows), f"F1 and number of {counts}s of each label", parts)
 
 
 def _reliability(bins: Sequence[Mapping[str, Any]], error: float) -> str:

@@ -11,6 +11,7 @@ import hashlib
 import itertools
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +20,7 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from longdoc.report.spans import FoundSpan, SpanRun, found_spans, span_runs
 from longdoc.types import DocumentFailure, DocumentPrediction, EvidencePassage
 
 __all__ = ["ExplainedDocument", "Piece", "explanation_page", "shade"]
@@ -32,10 +34,14 @@ _NOT_IN_HTML = re.compile("[\0\ud800-\udfff]")
 
 @dataclass(frozen=True, repr=False)
 class ExplainedDocument:
-    """A result and the text it is about. The text of a failure is not shown."""
+    """A result and the text it is about. The text of a failure is not shown.
+
+    `chunks` says in which chunk each span of the result begins, from 1.
+    """
 
     result: DocumentPrediction | DocumentFailure
     text: str
+    chunks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,11 +77,16 @@ def explanation_page(items: Sequence[ExplainedDocument], title: str = "What the 
     """A complete HTML document, to be written as UTF-8.
 
     For every label that has evidence the text is shown in full, passages shaded by what they add to the label's score
-    or take from it. Two characters cannot stand in HTML, NUL and lone surrogates; they are shown as U+FFFD.
+    or take from it. Spans, which may overlap, are drawn into the text and listed with their
+    places. Two characters cannot stand in HTML, NUL and lone surrogates; they are shown as U+FFFD.
     """
     style = _style()
     fingerprint = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    predictions = [(item.result, item.text) for item in items if isinstance(item.result, DocumentPrediction)]
+    answered = [
+        (item.result, _answer(item.result), _views(item.result, item.text), _spans(item.result, item), item.text)
+        for item in items
+        if isinstance(item.result, DocumentPrediction)
+    ]
     return (
         _environment()
         .get_template("explanation.html.j2")
@@ -83,7 +94,7 @@ def explanation_page(items: Sequence[ExplainedDocument], title: str = "What the 
             title=title,
             style=Markup(style),  # ours, from the package; the policy's hash is over these very characters
             policy=f"default-src 'none'; style-src 'sha256-{fingerprint}'; base-uri 'none'; form-action 'none'",
-            answered=[(result, _answer(result), _views(result, text), text) for result, text in predictions],
+            answered=answered,
             failed=[item.result for item in items if isinstance(item.result, DocumentFailure)],
         )
     )
@@ -116,6 +127,11 @@ def shade(text: str, passages: Iterable[EvidencePassage]) -> list[Piece]:
     ]
 
 
+def _spans(result: DocumentPrediction, item: ExplainedDocument) -> tuple[list[FoundSpan], list[SpanRun]]:
+    """The spans as a table and in the text."""
+    return found_spans(item.text, result.spans, item.chunks), span_runs(item.text, result.spans)
+
+
 def _views(result: DocumentPrediction, text: str) -> list[_View]:
     """One view a label that has evidence, the best label first."""
     evidence: dict[str, list[EvidencePassage]] = {}
@@ -135,6 +151,9 @@ def _answer(result: DocumentPrediction) -> tuple[str, str]:
     chosen = [item for item in result.labels if item.chosen]
     if chosen:
         return ", ".join(item.label for item in chosen), ", ".join(f"{item.score:.3f}" for item in chosen)
+    if result.spans:
+        counts = Counter(span.label for span in result.spans)
+        return ", ".join(f"{label} ({count})" for label, count in sorted(counts.items())), ""
     if result.label is None:
         return "undecided" if result.abstained else "no label", ""
     return result.label, "" if result.score is None else f"{result.score:.3f}"
