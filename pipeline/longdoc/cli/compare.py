@@ -43,7 +43,7 @@ def compare(
     config: ConfigOption = None,
     overrides: SetOption = None,
 ) -> None:
-    """Ways of reading long documents side by side: head, tail, all chunks merged in each way, TF-IDF; and a verdict.
+    """Ways of reading long documents side by side: head, tail, all chunks merged in each way, TF-IDF, both; a verdict.
 
     With --positions: the same small encoder from scratch with each position encoding; can be stopped and gone on with.
 

@@ -10,6 +10,7 @@ Shape letters: B documents, C labels.
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -180,7 +181,7 @@ def _train(
     return Entry(
         name=strategy.name,
         reads=strategy.keep,
-        validation=float(report.validation[task.automatic]),
+        validation=_number(report.validation[task.automatic]),
         metrics=metrics_of(pipeline, test, results, RESAMPLES),
         answers=task.compared(test, results, pipeline.labels),
         tokens=sum(_computed(item, pipeline, specials) for item in of_test if isinstance(item, DocumentRows)),
@@ -202,7 +203,8 @@ def _best_reader(entries: Sequence[Entry], task: DocumentTask) -> Entry | None:
     """Of those that read all of a document the best on the validation documents."""
     whole = [entry for entry in entries if entry.folder is not None and entry.reads == "all"]
     sign = -1 if task.automatic in task.lower_is_better else 1
-    return max(whole, key=lambda entry: sign * entry.validation, default=None)
+    defined = [entry for entry in whole if not math.isnan(entry.validation)] or whole
+    return max(defined, key=lambda entry: sign * entry.validation, default=None)
 
 
 def _hybrid(
@@ -234,7 +236,7 @@ def _hybrid(
     return Entry(
         name=f"TF-IDF + {best.name}",
         reads="all",
-        validation=float(metrics_of(pipeline, validation, mixed, 0)[task.automatic]),
+        validation=_number(metrics_of(pipeline, validation, mixed, 0)[task.automatic]),
         metrics=metrics_of(pipeline, test, results, RESAMPLES),
         answers=task.compared(test, results, pipeline.labels),
         tokens=best.tokens,
@@ -254,6 +256,11 @@ def _as_wide(rows: Rows, pipeline: Pipeline) -> Rows:
         else item
         for item in rows
     ]
+
+
+def _number(value: float | None) -> float:
+    """NaN where a measure is undefined."""
+    return math.nan if value is None else float(value)
 
 
 def _computed(item: DocumentRows, pipeline: Pipeline, specials: int) -> int:
@@ -288,7 +295,7 @@ def _linear(
             Entry(
                 name,
                 reads,
-                float(task.measure_probabilities(gold["validation"], on_validation, labels, resamples=0)[main]),
+                _number(task.measure_probabilities(gold["validation"], on_validation, labels, resamples=0)[main]),
                 task.measure_probabilities(gold["test"], on_test, labels, resamples=RESAMPLES),
                 task.given(on_test, Decisions()),
                 0,

@@ -33,7 +33,7 @@ def paired_test(entries: Sequence[Entry], gold: NDArray[Any], task: DocumentTask
     Returns:
         `all` and `truncated` (names), `measure`, `difference` (positive: reading all is better), `interval` (95 %) and
         `p`: twice the smaller share of resamples on one side of no difference (Efron and Tibshirani 1993, chapter 16).
-        Empty where one of the two kinds is missing.
+        Empty where one of the two kinds is missing, or the measure is undefined.
     """
     higher = task.automatic not in task.lower_is_better
     order = sorted(
@@ -47,6 +47,8 @@ def paired_test(entries: Sequence[Entry], gold: NDArray[Any], task: DocumentTask
     counts = np.concatenate([np.ones((1, len(gold))), drawn.astype(np.float64)])  # the documents themselves first
     differences = task.resampled(gold, whole.answers, counts) - task.resampled(gold, part.answers, counts)
     resampled = differences[1:][np.isfinite(differences[1:])]
+    if not len(resampled):
+        return {}
     low, high = np.percentile(resampled, [2.5, 97.5])
     p = min(1.0, 2 * float(min((resampled <= 0).mean(), (resampled >= 0).mean())))
     return {
@@ -65,7 +67,7 @@ def verdict(entries: Sequence[Entry], test: Mapping[str, Any], task: DocumentTas
     main = task.automatic
     by_name = {entry.name: entry for entry in entries}
     if not test:
-        return "Nothing follows: a strategy that reads all and one that does not are needed."
+        return "Nothing follows: a strategy that reads all and one that does not are needed, and a measure of both."
     whole, part = by_name[test["all"]], by_name[test["truncated"]]
     values = f"{main} {whole.metrics[main]:.3f} against {part.metrics[main]:.3f}, p = {test['p']:.2f}"
     if test["p"] < _SIGNIFICANT and test["difference"] > 0:

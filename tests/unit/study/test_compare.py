@@ -268,6 +268,24 @@ def test_a_regression_has_no_words_and_no_probabilities_to_merge(tmp_path: Path)
     assert found.entries[1].answers == pytest.approx(errors)
 
 
+def test_grades_are_compared_by_kappa_and_the_words_are_added_to_their_thresholds(tmp_path: Path) -> None:
+    grades = ("low", "middle", "high")
+    made = [
+        Document(id=str(n), text=f"{grades[n % 3]} " * 9 + "the patient was seen " * (n % 5), label=grades[n % 3])
+        for n in range(30)
+    ]
+    settings = load_config(base={"training": TRAINING | {"num_train_epochs": 2}}).training
+    chosen = [strategy for strategy in STRATEGIES if strategy.name in ("head", "all, mean")]
+    found = compare_strategies(maker("ordinal", grades), made[:15], made[15:24], made[24:], tmp_path, settings, chosen)
+    assert found.entries[0].metrics["quadratic_weighted_kappa"] == 1.0, "TF-IDF"
+    hybrid = longdoc.Pipeline.load(str(found.entries[-1].folder))
+    answers = hybrid.predict(made[24:])
+    assert [len(answer.logits) for answer in answers] == [2] * 6
+    assert [answer.label for answer in answers] == [document.label for document in made[24:]]
+    header = comparison_table(found).splitlines()[0]
+    assert header == "| strategy | quadratic weighted kappa | mae | accuracy | tokens | seconds |"
+
+
 def test_the_command_writes_table_json_and_figure(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="pictures need the extra `plots`")
     for name, count, first in (("train", 8, 0), ("valid", 4, 50)):
