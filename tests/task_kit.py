@@ -8,9 +8,13 @@ from typing import Any
 import torch
 
 from longdoc.decide import Decisions
-from longdoc.tasks import task_named
+from longdoc.tasks import TASKS, task_named
 from longdoc.tasks.label_task import LabelTask
 from longdoc.types import Document
+
+_WORDS = [task.name for task in TASKS]
+TASK_WORDS = f"{', '.join(_WORDS[:-1])} or {_WORDS[-1]}"
+"""All tasks as a sentence names them."""
 
 
 def label_task(name: str) -> LabelTask:

@@ -6,6 +6,7 @@ import pytest
 
 from longdoc.config import load_config, position_config
 from longdoc.errors import ConfigurationError
+from task_kit import TASK_WORDS
 
 
 def fault(*overrides: str) -> str:
@@ -41,7 +42,7 @@ def fault(*overrides: str) -> str:
         ),
         ("prediction.max_unknown_share=5", "`prediction.max_unknown_share` must be at most 1, but is more."),
         ("prediction.max_unknown_share=-1", "`prediction.max_unknown_share` must be at least 0, but is less."),
-        ("model.task=ranking", "`model.task` must be single_label, multi_label, regression or ordinal, but is not."),
+        ("model.task=ranking", f"`model.task` must be {TASK_WORDS}, but is not."),
         ("job.evidence=perhaps", "`job.evidence` must be true or false, but is not."),
         (
             "training=3",

@@ -14,6 +14,7 @@ from longdoc.config import load_config
 from longdoc.errors import ConfigurationError, UsageError
 from longdoc.pipeline import Pipeline
 from longdoc.types import Document, DocumentFailure
+from task_kit import TASK_WORDS
 
 TEXT = "the contract ends in may"
 
@@ -68,7 +69,7 @@ def test_top_k_counts_labels(tiny_pipeline: Pipeline, top_k: Any) -> None:
         ),
         (
             {"labels": ["a", "b"], "task": "ranking"},
-            "`task` must be single_label, multi_label, regression or ordinal, but is not.",
+            f"`task` must be {TASK_WORDS}, but is not.",
         ),
         ({"labels": ["a", "b"], "chunk": {}}, "`chunk` is not a configuration key. Did you mean `chunking`?"),
     ],
