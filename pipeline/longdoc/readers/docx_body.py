@@ -105,7 +105,7 @@ class WordText:
             self._text = None
         elif name.startswith("m:"):
             self._write(self._math.end(name))
-        elif name in _ENDS:
+        elif name in _ENDS and not (self._path and self._path[-1] in _PROPERTIES):
             _ENDS[name](self)
 
     def data(self, text: str) -> None:
@@ -299,6 +299,8 @@ class WordText:
 
     def _start_note(self, attributes: dict[str, str]) -> None:
         """Each note is a text of its own. Lines that separate notes from the page have a type."""
+        if len(self._path) != 2:
+            return
         self.blocks = BlockText()
         if attribute(attributes, "w:type") in (None, "normal"):
             self.notes[attribute(attributes, "w:id") or ""] = self.blocks

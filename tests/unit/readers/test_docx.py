@@ -341,6 +341,50 @@ def test_no_run_of_text_is_lost_and_none_is_moved(blocks: list[tuple[str, str]])
     assert "".join(text.split()) == "".join("".join(words for _, words in blocks).split())
 
 
+ELEMENTS = (
+    *("w:p", "w:pPr", "w:numPr", "w:rPr", "w:sectPr", "w:tbl", "w:tr", "w:tc", "w:txbxContent", "w:fldChar", "w:br"),
+    *(
+        "mc:AlternateContent",
+        "mc:Choice",
+        "mc:Fallback",
+        "w:ruby",
+        "w:rt",
+        "w:rubyBase",
+        "w:del",
+        "w:ins",
+        "w:footnote",
+    ),
+    *(
+        "w:footnote",
+        "w:footnoteReference",
+        "w:outlineLvl",
+        "w:ilvl",
+        "w:numId",
+        "m:d",
+        "m:dPr",
+        "m:e",
+        "m:begChr",
+        "m:den",
+        "w:sym",
+    ),
+)
+ATTRIBUTES = st.sampled_from(["", 'w:val="1"', 'w:val="x"', 'w:fldCharType="begin"', 'w:fldCharType="end"', 'w:id="1"'])
+DISORDER = st.recursive(
+    st.just("<w:t>ab</w:t>"),
+    lambda inner: st.tuples(st.sampled_from(ELEMENTS), ATTRIBUTES, st.lists(inner, max_size=3)).map(
+        lambda made: f"<{made[0]} {made[1]}>{''.join(made[2])}</{made[0]}>"
+    ),
+    max_leaves=12,
+)
+
+
+@QUICK
+@given(st.lists(DISORDER, max_size=3))
+def test_elements_where_they_do_not_belong_are_read_all_the_same(parts: list[str]) -> None:
+    text = text_of("".join(parts), {"styles": STYLES, "numbering": NUMBERING})
+    assert text.count("ab") <= sum(part.count("ab") for part in parts)
+
+
 # Hostile and damaged files.
 
 
