@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from longdoc.decide import Decisions
-from longdoc.errors import ConfigurationError, DataError
+from longdoc.errors import ConfigurationError, DataError, counted
 from longdoc.metrics.spans import PlainSpan, span_metrics
 from longdoc.nn.readout import Readout, ReadoutKind, TokensReadout, TokensReadoutConfig
 from longdoc.spans.alignment import align, trimmed, word_spans
@@ -79,7 +79,9 @@ class Spans(Task):
             return readout
         crossing = sum(_overlapping(document) for document in documents)
         if crossing:
-            _log.info("spans of different labels overlap in %d documents: each label is tagged by itself", crossing)
+            _log.info(
+                "spans of different labels overlap in %s: each is tagged by itself", counted(crossing, "document")
+            )
         return config.model_copy(update={"overlapping": crossing > 0})
 
     # -- learning
@@ -111,11 +113,9 @@ class Spans(Task):
         given = _given(tokens)
         _, counts = align(given.text, _words(tokens, readout), document.spans or (), labels, _tagger(readout).layout)
         return {
-            "gold spans begin or end inside a word; they are learned as whole words": counts.moved,
-            "gold spans have no word that is read, and are not learned": counts.unread,
-            "gold spans overlap a longer one that is tagged in the same sequence, and are not learned": (
-                counts.overlapping
-            ),
+            "gold spans that begin or end inside a word, learned as whole words": counts.moved,
+            "gold spans without a word that is read, not learned": counts.unread,
+            "gold spans that overlap a longer one in the same sequence of tags, not learned": (counts.overlapping),
         }
 
     def loss(

@@ -100,7 +100,7 @@ def build_examples(
         )
     for what, count in misfits.items():
         if count:
-            _log.warning("%d %s", count, what)
+            _log.warning("%s: %d", what, count)
     return examples, left_out
 
 

@@ -48,9 +48,9 @@ def test_a_target_says_words_runs_and_tags() -> None:
     # begins a word, reading begins anew, tag: the second token of `efgh` is no word, and before the last one is a gap
     assert target.tolist() == [[1, 1, 0], [1, 0, 3], [1, 0, 4], [0, 0, 0], [1, 1, 0]]
     assert SPANS.misfits(document((3, 8, "Y"), (4, 5, "X")), LABELS, tokens(), tagger()) == {
-        "gold spans begin or end inside a word; they are learned as whole words": 1,
-        "gold spans have no word that is read, and are not learned": 0,
-        "gold spans overlap a longer one that is tagged in the same sequence, and are not learned": 1,
+        "gold spans that begin or end inside a word, learned as whole words": 1,
+        "gold spans without a word that is read, not learned": 0,
+        "gold spans that overlap a longer one in the same sequence of tags, not learned": 1,
     }
 
 
