@@ -22,7 +22,6 @@ from typing import IO, Any
 
 from pydantic import Field
 
-import longdoc
 from longdoc.errors import FAILURE_REASONS, DataError, DocumentError
 from longdoc.readers.parsed import ParsedDocument
 from longdoc.readers.sandbox_child import ANSWER, IDLE_STATUS, REQUEST
@@ -307,7 +306,7 @@ def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
 
 def _import_path() -> Sequence[str]:
     """Where this process imports from, but for the current folder, in which a stranger's `json.py` may lie."""
-    own = str(Path(longdoc.__file__).parent.parent)
+    own = str(Path(__file__).parents[2])
     here = os.getcwd()  # noqa: PTH109  compared with strings
     given = [os.path.abspath(entry) for entry in sys.path if entry]  # noqa: PTH100  an entry may be a zip file
     return [*(entry for entry in given if entry != here), own]
