@@ -145,7 +145,8 @@ class Pipeline:
     ) -> Pipeline:
         """An encoder checkpoint with an untrained head: the start of fine-tuning.
 
-        Where the checkpoint is a classifier with these labels, its own head is taken over unless `readout` is given.
+        Where the checkpoint is a classifier with these labels, its own head is taken over unless `readout` is given, and
+        its task unless `task` is.
 
         Args:
             source: `default` (the embedded all-MiniLM-L6-v2), a folder, or a hub id.
@@ -158,7 +159,7 @@ class Pipeline:
             CheckpointError: no such checkpoint, or a damaged one.
         """
         from longdoc.checkpoints import open_checkpoint, resolve_checkpoint
-        from longdoc.checkpoints.classifiers import start_readout
+        from longdoc.checkpoints.classifiers import own_task, start_readout
         from longdoc.checkpoints.resolve import pinned_name
 
         if isinstance(labels, str):
@@ -166,13 +167,14 @@ class Pipeline:
         if not labels:
             raise UsageError("`labels` must name at least one label, but is empty. Pass labels=['yes', 'no'].")
         folder = resolve_checkpoint(source)
-        known = {"task": "single_label", "labels": tuple(labels), "source": pinned_name(source, folder)}
+        checkpoint = open_checkpoint(folder)
+        task = own_task(checkpoint, labels)
+        known = {"task": task, "labels": tuple(labels), "source": pinned_name(source, folder)}
         try:
             chosen = ModelSettings(**known | settings)
         except ValidationError as error:
             raise UsageError(explain_faults(error, ModelSettings)) from None
         tokenizer = DocumentTokenizer.from_folder(folder)
-        checkpoint = open_checkpoint(folder)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             asked = chosen.readout if "readout" in settings else None

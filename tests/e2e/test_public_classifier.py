@@ -130,6 +130,19 @@ def test_its_head_is_where_training_starts_if_the_labels_are_the_same(tmp_path: 
         )
 
 
+def test_its_task_comes_with_its_head(tmp_path: Path) -> None:
+    folder = published("roberta", tmp_path, problem_type="multi_label_classification")
+    as_it_is = Pipeline.load(folder)
+    chunking = as_it_is.settings.chunking
+    started = Pipeline.from_checkpoint(folder, labels=tuple(LABELS.values()), chunking=chunking)
+    assert started.settings.task == "multi_label"
+    assert started.predict([LONG])[0].labels == as_it_is.predict([LONG])[0].labels
+    asked = Pipeline.from_checkpoint(folder, labels=tuple(LABELS.values()), chunking=CHUNKING, task="single_label")
+    assert asked.settings.task == "single_label"
+    other = Pipeline.from_checkpoint(folder, labels=("a", "b"), chunking=CHUNKING)
+    assert other.settings.task == "single_label"
+
+
 def test_other_labels_or_another_readout_start_anew(tmp_path: Path) -> None:
     folder = published("roberta", tmp_path)
     theirs = Pipeline.load(folder).model.readout.head.output.weight

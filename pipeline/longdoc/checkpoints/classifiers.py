@@ -22,7 +22,15 @@ from longdoc.nn.readout import Readout, ReadoutConfig
 from longdoc.tasks import TASKS, task_named
 from longdoc.text.chunking import ChunkingConfig
 
-__all__ = ["classifier_format", "holds_classifier", "labels_of", "load_classifier", "longest_text", "start_readout"]
+__all__ = [
+    "classifier_format",
+    "holds_classifier",
+    "labels_of",
+    "load_classifier",
+    "longest_text",
+    "own_task",
+    "start_readout",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -160,6 +168,15 @@ def longest_text(folder: Path) -> int:
     path = folder / "tokenizer_config.json"
     limit = read_json(path).get("model_max_length") if path.is_file() else None
     return int(limit) if isinstance(limit, int | float) and 4 <= limit < _NO_LIMIT else _NO_LIMIT
+
+
+def own_task(checkpoint: Checkpoint, labels: Sequence[str]) -> str:
+    """The task of a classifier with these labels; `single_label` for every other checkpoint."""
+    if classifier_format(checkpoint) is not None:
+        with contextlib.suppress(CheckpointError):  # labels that nobody can use are none to compare with
+            if set(labels_of(checkpoint.config)) == set(labels):
+                return _task(checkpoint.config, len(labels))
+    return "single_label"
 
 
 def _task(config: Mapping[str, Any], labels: int) -> str:
