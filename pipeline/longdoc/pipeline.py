@@ -145,7 +145,7 @@ class Pipeline:
     ) -> Pipeline:
         """An encoder checkpoint with an untrained head: the start of fine-tuning.
 
-        Where the checkpoint is a classifier with these labels, its own head is taken over unless `readout` is given, and
+        Where the checkpoint is a classifier with these labels, its head is taken over unless `readout` is given, and
         its task unless `task` is.
 
         Args:
