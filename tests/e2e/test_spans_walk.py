@@ -66,6 +66,7 @@ def test_metrics_of_each_epoch_are_those_of_spans(walk: Path) -> None:
     lines = [json.loads(line) for line in (walk / "model" / "metrics.jsonl").read_text().splitlines()]
     evaluations = [line for line in lines if line.get("split") == "validation"]
     assert len(evaluations) == 4
+    assert "pipeline_tag: token-classification" in (walk / "model" / "README.md").read_text()
     assert max(line["strict_f1"] for line in evaluations) == 1.0
     assert {"exact_f1", "partial_f1", "type_f1", "macro_strict_f1", "loss"} <= evaluations[0].keys()
 

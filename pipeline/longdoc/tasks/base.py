@@ -38,6 +38,7 @@ class Task(ABC):
         name: its word in configurations.
         field: of a `Document`, what holds the right answer.
         problem_type: transformers' word for it in `config.json`; None where it has none for such scores.
+        pipeline_tag: what model hubs call such a task.
         needs_tokens: whether targets and answers need the places of tokens in the text.
         keeps_loss: whether the loss of a document is known only while its scores are there.
         metric_names: what can decide on the best epoch, beside `auto`.
@@ -49,6 +50,7 @@ class Task(ABC):
     name: ClassVar[str]
     field: ClassVar[str]
     problem_type: ClassVar[str | None] = None
+    pipeline_tag: ClassVar[str] = "text-classification"
     needs_tokens: ClassVar[bool] = False
     keeps_loss: ClassVar[bool] = False
     metric_names: ClassVar[tuple[str, ...]]

@@ -43,6 +43,7 @@ class Spans(Task):
 
     name = "spans"
     field = "spans"
+    pipeline_tag = "token-classification"
     needs_tokens = True
     keeps_loss = True
     metric_names = ("loss", "strict_f1", "exact_f1", "partial_f1", "type_f1", "macro_strict_f1", "strict_recall")

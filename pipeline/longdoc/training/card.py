@@ -7,6 +7,7 @@ from typing import Any
 from longdoc.checkpoints.native import ModelSettings
 from longdoc.errors import counted
 from longdoc.nn import EncoderConfig
+from longdoc.tasks import task_named
 from longdoc.training.loop import TrainingReport
 from longdoc.training.settings import TrainingConfig
 
@@ -26,7 +27,7 @@ def model_card(
     rows = "\n".join(f"| {name} | {value:.4f} |" for name, value in shown.items() if isinstance(value, float))
     return f"""---
 library_name: longdoc
-pipeline_tag: text-classification
+pipeline_tag: {task_named(settings.task).pipeline_tag}
 tags: [long-documents]
 ---
 
