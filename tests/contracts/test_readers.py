@@ -24,6 +24,7 @@ from docx_kit import docx, paragraph
 from longdoc.errors import DataError
 from longdoc.readers import READERS, ReadConfig, Source, find_sources, read_documents, read_source, source_digest
 from longdoc.types import Document, DocumentFailure, Record
+from pdf_kit import pdf
 from reader_kit import documents_of, failures_of, write
 
 Texts = list[str | None]
@@ -36,6 +37,10 @@ def write_text(folder: Path, texts: Texts, suffix: str) -> Path:
 
 def write_word(folder: Path, texts: Texts, suffix: str) -> Path:
     return write(folder / f"in{suffix}", docx(paragraph(escape(texts[0] or ""))))
+
+
+def write_pdf(folder: Path, texts: Texts, suffix: str) -> Path:
+    return write(folder / f"in{suffix}", pdf([texts[0] or ""]))
 
 
 def write_html(folder: Path, texts: Texts, suffix: str) -> Path:
@@ -115,6 +120,7 @@ class Sample:
 SAMPLES = {
     "text": Sample(write_text, many=False, line=lambda number: 0),
     "Word": Sample(write_word, many=False, line=lambda number: 0, encoded=False),
+    "PDF": Sample(write_pdf, many=False, line=lambda number: 0, encoded=False),
     "HTML": Sample(write_html, many=False, line=lambda number: 0),
     "e-mail": Sample(write_email, many=False, line=lambda number: 0),
     "XML": Sample(write_xml, many=False, line=lambda number: 0),

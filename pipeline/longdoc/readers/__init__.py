@@ -22,6 +22,7 @@ from longdoc.readers.html import HTML
 from longdoc.readers.jsonl import JsonLinesReader
 from longdoc.readers.opening import open_file
 from longdoc.readers.parquet import ParquetReader
+from longdoc.readers.pdf import PDF
 from longdoc.readers.tables import ArrowTable, is_table, read_table, table_documents
 from longdoc.readers.text import TextReader
 from longdoc.readers.xml import XML
@@ -48,6 +49,7 @@ READERS: tuple[Reader, ...] = (
     HubReader(),  # first, since the name of a dataset may end like that of a file
     TextReader(),
     WORD,
+    PDF,
     HTML,
     EMAIL,
     XML,

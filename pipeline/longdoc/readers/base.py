@@ -12,7 +12,8 @@ from typing import Protocol
 from pydantic import Field, field_validator, model_validator
 
 from longdoc.errors import DocumentError, FailureReason
-from longdoc.readers.document_settings import DocxConfig, EmailConfig, HtmlConfig, XmlConfig
+from longdoc.readers.document_settings import DocxConfig, EmailConfig, HtmlConfig, PdfConfig, XmlConfig
+from longdoc.readers.sandbox import SandboxConfig
 from longdoc.schema import Config
 from longdoc.types import DocumentFailure, Place, Record, short_digest
 
@@ -71,6 +72,10 @@ class ReadConfig(Config):
     """E-mails."""
     xml: XmlConfig = XmlConfig()
     """XML."""
+    pdf: PdfConfig = PdfConfig()
+    """PDF."""
+    sandbox: SandboxConfig = SandboxConfig()
+    """What the process in which Word, HTML, e-mail, XML and PDF are parsed may use for one document."""
     split: str | None = None
     """Which split of a `datasets` folder or a dataset of the hub is read; needed when there are several."""
 

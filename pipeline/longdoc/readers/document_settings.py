@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 
-from pydantic import field_validator
+from pydantic import Field, field_validator
 
 from longdoc.schema import Config
 
-__all__ = ["DocxConfig", "EmailConfig", "HtmlConfig", "XmlConfig"]
+__all__ = ["DocxConfig", "EmailConfig", "HtmlConfig", "PdfConfig", "XmlConfig"]
 
 _PATH = re.compile(r"(\*|[\w.-]+)(/(\*|[\w.-]+))*")
 
@@ -41,6 +41,18 @@ class EmailConfig(Config):
 
     headers: bool = False
     """Whether subject, sender, recipients and date stand as lines before the text; they are in `meta` either way."""
+
+
+class PdfConfig(Config):
+    """How PDF files are read."""
+
+    max_pages: int = Field(default=5000, ge=1)
+    """A file of more pages fails as `too_large`."""
+    join_hyphenated: bool = False
+    """Whether words that a hyphen splits at a line end are put together; offsets refer to the text after that."""
+    drop_running_lines: bool = False
+    """Whether lines at the top and bottom of pages that most pages share but for digits (running headers, page
+    numbers) are left out."""
 
 
 class XmlConfig(Config):

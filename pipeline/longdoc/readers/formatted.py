@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from longdoc.errors import DataError
 from longdoc.readers.base import ReadConfig, Source, failed
 from longdoc.readers.fields import too_large
 from longdoc.readers.opening import FileReader
 from longdoc.readers.parsed import ParsedDocument
+from longdoc.readers.sandbox import parse_in_sandbox
 from longdoc.readers.whole_file import read_whole
 from longdoc.schema import Config
 from longdoc.types import Document, Place, Record
@@ -28,7 +30,8 @@ class FormattedReader(FileReader):
     Args:
         name: of the format, for people.
         suffixes: endings of file names, in lower case.
-        parse: finds the text of a file, given its bytes and the options as JSON has them.
+        parse: finds the text of a file, given its bytes and the options as JSON has them. It is the function `parse`
+            of its module, and is called in another process (`longdoc.readers.sandbox`).
         options: the section of the configuration that `parse` takes; `read.encoding` is added to it.
     """
 
@@ -45,13 +48,15 @@ class FormattedReader(FileReader):
             return
         try:
             yield Record(self._document(source, settings), Place(source.name), 0)
+        except DataError:  # no process can be started: the machine's fault, not the document's
+            raise
         except Exception as error:
             yield failed(source, 0, 0, error)
 
     def _document(self, source: Source, settings: ReadConfig) -> Document:
         limit = settings.max_bytes
         options = {**self._options(settings).model_dump(mode="json"), "encoding": settings.encoding}
-        parsed = self._parse(read_whole(source, limit), options)
+        parsed = parse_in_sandbox(self._parse.__module__, read_whole(source, limit), options, settings.sandbox)
         if 4 * len(parsed.text) > limit and len(parsed.text.encode("utf-8")) > limit:
             raise too_large(limit)
         return Document(id=source.name, text=parsed.text, meta=parsed.meta)

@@ -13,6 +13,7 @@ Paragraphs are told by the text itself: an empty line, or a form feed, lies betw
 
 from __future__ import annotations
 
+import bisect
 import json
 import math
 import struct
@@ -22,7 +23,7 @@ from typing import Any, NamedTuple
 
 from longdoc.errors import UsageError
 
-__all__ = ["PageSpan", "ParsedDocument", "SectionStart"]
+__all__ = ["PageSpan", "ParsedDocument", "SectionStart", "page_at"]
 
 _LENGTH = struct.Struct(">Q")
 
@@ -116,6 +117,19 @@ class ParsedDocument:
 
     def __repr__(self) -> str:
         return f"ParsedDocument(characters={len(self.text)})"
+
+
+def page_at(meta: Mapping[str, Any], offset: int) -> int | None:
+    """The number of the page that a code point of a document lies on, given its `meta`; None without pages.
+
+    What separates two pages belongs to the earlier one. Empty pages hold nothing, so they are never the answer for a
+    code point of the text.
+    """
+    pages = meta.get("pages")
+    if not pages:
+        return None
+    index = bisect.bisect_right(pages, offset, key=lambda page: page[0]) - 1
+    return int(pages[max(index, 0)][2])
 
 
 def _piece(data: memoryview) -> tuple[memoryview, memoryview]:

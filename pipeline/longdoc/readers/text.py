@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from longdoc.errors import DocumentError
 from longdoc.readers.base import ReadConfig, Source, failed
 from longdoc.readers.encoding import decode_document, repair_surrogates
 from longdoc.readers.opening import FileReader
@@ -29,6 +30,8 @@ class TextReader(FileReader):
 
     def _document(self, source: Source, settings: ReadConfig) -> Document:
         data = read_whole(source, settings.max_bytes)
+        if data.startswith(b"%PDF-"):
+            raise DocumentError("unsupported_type", "The file is a PDF by its content. Name it `.pdf`.")
         text, encoding = decode_document(data, settings.encoding)
         text, repaired = repair_surrogates(text)
         meta = encoding.facts

@@ -11,7 +11,8 @@ import pytest
 
 from docx_kit import docx, paragraph
 from longdoc.errors import DocumentError
-from longdoc.readers import extras
+from longdoc.readers import docx as docx_reader
+from longdoc.readers import extras, html, xml
 from longdoc.readers.document_settings import DocxConfig, HtmlConfig, XmlConfig
 from longdoc.text.axes import DocumentAxes
 from longdoc.types import Document
@@ -60,14 +61,15 @@ def test_limits_hold_for_the_file_and_for_its_text(tmp_path: Path) -> None:
 
 def test_a_missing_package_is_named_with_the_line_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
-    for name, data, package, extra in (
-        ("a.html", b"<p>x", "selectolax", "html"),
-        ("a.docx", docx(paragraph("x")), "lxml", "docx"),
-        ("a.xml", b"<a>x</a>", "lxml", "xml"),
+    for parse, data, package, extra in (
+        (html.parse, b"<p>x", "selectolax", "html"),
+        (docx_reader.parse, docx(paragraph("x")), "lxml", "docx"),
+        (xml.parse, b"<a>x</a>", "lxml", "xml"),
     ):
-        (failure,) = failures_of(records_of(write(tmp_path / name, data)))
-        assert failure.reason == "unsupported_type"
-        assert failure.detail == (
+        with pytest.raises(DocumentError) as refused:
+            parse(data, {})
+        assert refused.value.reason == "unsupported_type"
+        assert str(refused.value) == (
             f"Reading this file needs the package {package}, which is not installed. "
             f'Run: pip install "longdoc[{extra}]"'
         )
