@@ -113,6 +113,17 @@ def test_the_process_is_replaced_after_so_many_files() -> None:
     assert pids[0] == pids[1] != pids[2] == pids[3]
 
 
+def test_what_the_starting_process_has_is_not_counted_to_the_parser() -> None:
+    ballast = b"\x01" * (LIMITS.memory_bytes * 2 // 3)  # a loaded model, say; more than half of what a parser may have
+    box = Sandbox(LIMITS)
+    try:
+        assert said(box, "pid") == said(box, "pid")
+        assert said(box, "exit 3") == "worker_died: The parser's process died twice (exit status 3)."
+    finally:
+        box.close()
+    assert ballast
+
+
 def test_threads_take_turns(sandbox: Sandbox) -> None:
     found: list[str] = []
     threads = [

@@ -185,6 +185,7 @@ class _Process:
         self.answered = 0
         self.killed = self.excess = False
         self._owner = os.getpid()
+        self._inherited = _peak_of_this_process()
         command = [sys.executable, "-I", "-B", "-c", _CODE, str(memory_bytes), *_import_path()]
         environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
         environment |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # a pool takes address space for nothing
@@ -295,7 +296,21 @@ class _Process:
         except ChildProcessError:  # somebody else has reaped it
             return self._child.wait(), 0
         self._child.returncode = os.waitstatus_to_exitcode(status)
-        return self._child.returncode, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        peak = _in_bytes(usage.ru_maxrss)
+        return self._child.returncode, peak if peak > self._inherited else 0  # else it may be what we had, not it
+
+
+def _in_bytes(peak: int) -> int:
+    return peak * (1 if sys.platform == "darwin" else 1024)
+
+
+def _peak_of_this_process() -> int:
+    """The most memory that this process has had: Linux counts it to a process that it starts."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    return _in_bytes(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
