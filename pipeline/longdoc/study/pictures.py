@@ -1,48 +1,25 @@
-"""Pictures of position encodings and masks, PNG or SVG, readable by colour-blind readers.
+"""What all pictures share, and those of masks: PNG or SVG, readable by colour-blind readers.
 
 matplotlib draws them (the extra `plots`); it is imported when a picture is asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from longdoc.errors import UsageError
+from longdoc.errors import UsageError, counted
 from longdoc.files import cannot_write, check_file_output
 from longdoc.study.masks import rules_in_words
-from longdoc.study.positions import PositionStudy
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["check_picture", "draw_mask", "draw_positions", "pyplot", "save_figure"]
+__all__ = ["check_picture", "draw_mask", "pyplot", "save_figure"]
 
-_DIVERGING = "PuOr"  # purple and orange: told apart with any kind of colour vision
-_SEQUENTIAL = "cividis"
-
-
-def draw_positions(study: PositionStudy, path: Path) -> None:
-    """One panel for each thing that the encoding does: adds, resembles, turns, agrees, biases.
-
-    Raises:
-        UsageError: the path is neither .png nor .svg, or matplotlib is not installed.
-    """
-    panels = [panel for panel in _panels(study) if panel is not None]
-    plt = pyplot(path)
-    figure, axes = plt.subplots(
-        1, max(1, len(panels)), figsize=(5.2 * max(1, len(panels)), 4.2), layout="constrained", squeeze=False
-    )
-    for axis, panel in zip(axes[0], panels, strict=False):
-        panel(axis)
-    if not panels:
-        axes[0][0].set_axis_off()
-        axes[0][0].text(0.5, 0.5, "nothing is added, turned or biased", ha="center")
-    verdict = "healthy" if not study.verdict else "; ".join(study.verdict)
-    figure.suptitle(f"{study.kind}, {study.length} positions: {verdict}", fontsize=10, wrap=True)
-    save_figure(plt, figure, path)
+_MAY, _MAY_NOT = "#fee838", "#00224e"  # the ends of cividis: light and dark with any kind of colour vision
 
 
 def draw_mask(allowed: Tensor, rules: Sequence[str], path: Path) -> None:
@@ -54,50 +31,22 @@ def draw_mask(allowed: Tensor, rules: Sequence[str], path: Path) -> None:
         path: .png or .svg.
     """
     plt = pyplot(path)
-    figure, axis = plt.subplots(figsize=(5.2, 5.0), layout="constrained")
-    axis.imshow(allowed.numpy(), cmap="cividis", vmin=0, vmax=1, interpolation="nearest")
+    from matplotlib.colors import ListedColormap
+    from matplotlib.patches import Patch
+    from matplotlib.ticker import MaxNLocator
+
+    figure, axis = plt.subplots(figsize=(5.2, 5.4), layout="constrained")
+    colours = ListedColormap([_MAY_NOT, _MAY])
+    axis.imshow(allowed.numpy(), cmap=colours, vmin=0, vmax=1, interpolation="nearest")
+    for side in (axis.xaxis, axis.yaxis):
+        side.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axis.set_xlabel("key")
     axis.set_ylabel("query")
-    count = int(allowed.sum())
-    axis.set_title(f"{count} of {allowed.numel()} pairs (bright = may attend)", fontsize=9)
+    axis.set_title(f"{int(allowed.sum())} of {counted(allowed.numel(), 'pair')} may attend", fontsize=9)
+    legend = [Patch(facecolor=_MAY, edgecolor="black", label="may attend"), Patch(facecolor=_MAY_NOT, label="may not")]
+    figure.legend(handles=legend, loc="outside lower center", ncols=2, fontsize=8)
     figure.suptitle(fill(rules_in_words(rules), 60), fontsize=10)
     save_figure(plt, figure, path)
-
-
-def _panels(study: PositionStudy) -> list[Callable[[Any], None] | None]:
-    def lines(axis: Any, values: Tensor, title: str, xs: Sequence[int], names: Sequence[str]) -> None:
-        for row, name, style in zip(values, names, ("-", "--", ":", "-.") * len(names), strict=False):
-            axis.plot(xs, row.numpy(), style, label=name, linewidth=1.4)
-        axis.set_title(title, fontsize=9)
-        axis.set_xlabel("distance (key minus query)" if xs[0] < 0 else "distance")
-        if len(names) > 1:
-            axis.legend(fontsize=7, ncols=2)
-
-    def heat(axis: Any, values: Tensor, title: str) -> None:
-        bound = float(values.abs().max()) or 1.0
-        image = axis.imshow(values.numpy(), aspect="auto", cmap=_DIVERGING, vmin=-bound, vmax=bound)
-        axis.set_title(title, fontsize=9)
-        axis.set_xlabel("dimension")
-        axis.set_ylabel("position")
-        axis.figure.colorbar(image, ax=axis, shrink=0.85)
-
-    added, similarity, turned, agreement = study.added, study.similarity, study.turned, study.agreement
-    bias = study.bias_by_distance
-    away = range(study.length)
-    both = range(1 - study.length, study.length)
-    return [
-        None if added is None else lambda axis: heat(axis, added, "added to embeddings"),
-        None
-        if similarity is None
-        else lambda axis: lines(axis, similarity[None], "similarity to position 0", away, [""]),
-        None if turned is None else lambda axis: heat(axis, turned, "a query of ones, turned"),
-        None if agreement is None else lambda axis: lines(axis, agreement[None], "query-key product", away, [""]),
-        None
-        if bias is None
-        else lambda axis: lines(
-            axis, bias[:8], "bias of the scores", both, [f"head {n}" for n in range(min(8, len(bias)))]
-        ),
-    ]
 
 
 def check_picture(path: Path) -> None:
@@ -117,7 +66,7 @@ def pyplot(path: Path) -> Any:
     Raises:
         UsageError: the path is neither .png nor .svg, or matplotlib is not installed.
     """
-    if path.suffix not in (".png", ".svg"):
+    if path.suffix.lower() not in (".png", ".svg"):
         raise UsageError(f"`output` of a picture must end in .png or .svg, but ends in {path.suffix!r} instead.")
     try:
         import matplotlib
@@ -133,7 +82,13 @@ def pyplot(path: Path) -> Any:
 def save_figure(plt: Any, figure: Any, path: Path) -> None:
     """Write and close a figure; the same figure gives the same bytes."""
     try:
-        figure.savefig(path, dpi=140, metadata={"Date": None} if path.suffix == ".svg" else {"Software": None})
+        vectors = path.suffix.lower() == ".svg"
+        figure.savefig(
+            path,
+            dpi=140,
+            format="svg" if vectors else "png",
+            metadata={"Date": None} if vectors else {"Software": None},
+        )
     except OSError as error:
         raise cannot_write(path, error) from None
     finally:

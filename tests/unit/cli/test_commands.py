@@ -310,9 +310,34 @@ def test_inspect_positions_takes_the_encoding_of_a_configuration(run) -> None:
     assert run("inspect", "positions", "--config", TINY).output.startswith("sinusoidal, 100 positions in fp32: ")
     assert "`--kind` must name a position encoding" in run("inspect", "positions", expect=2).output
     bad = run("inspect", "positions", "--kind", "rotary", "--dtype", "fp8", expect=2)
-    assert bad.output == "longdoc: `dtype` must be one of fp32, bf16, fp16, but is not.\n"
+    assert bad.output == "longdoc: `dtype` must be one of fp32, bf16, fp16, but is 'fp8' instead.\n"
     bad = run("inspect", "positions", "--kind", "rotary", "--set", "base=500", expect=2)
     assert "Did you mean" not in bad.output
+
+
+def test_inspect_positions_judges_at_the_geometry_of_the_configuration(run, tmp_path: Path) -> None:
+    encoder = "{vocab_size: 50, width: 24, layers: 2, heads: 3, feed_forward_width: 8, max_len: 64}"
+    (tmp_path / "c.yaml").write_text(f"model:\n  encoder: {encoder[:-1]}, position: {{kind: learned}}}}\n")
+    config = ["inspect", "positions", "--config", str(tmp_path / "c.yaml")]
+    assert run(*config).output.splitlines()[0] == "positions from 64 on are refused"
+    told = json.loads(run(*config, "--json", "--length", "5").output)
+    assert (told["width"], told["heads"], len(told["added"][0])) == (24, 3, 24)
+    assert run(*config, "--width", "8", expect=2).output == (
+        "longdoc: `--width` and `--heads` are those of the encoder in `--config` (24 and 3). Leave out one or the "
+        "other.\n"
+    )
+
+
+def test_inspect_positions_shows_how_several_encodings_are_given(run) -> None:
+    bad = run("inspect", "positions", "--kind", "stacked", expect=2)
+    example = "parts=[{kind: learned}, {kind: alibi}]"
+    assert bad.output == f"longdoc: `parts` must be given, but is not. Example: --set '{example}'\n"
+    assert "healthy" in run("inspect", "positions", "--kind", "stacked", "--set", example).output
+
+
+def test_inspect_masks_pads_on_the_left(run) -> None:
+    told = run("inspect", "masks", "--length", "4", "--padding-left", "2", "--causal").output.splitlines()
+    assert told[2:] == ["..#.", "..##", "causal & left padding 2: 3 of 16 pairs may attend"]
 
 
 def test_inspect_model_says_what_a_folder_is(run, model: Path, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import torch
 
 from longdoc.config import position_config
 from longdoc.errors import ConfigurationError, UsageError
-from longdoc.nn.position import PositionKind, SinusoidalPosition
+from longdoc.nn.position import Geometry, PositionKind, SinusoidalPosition
 from longdoc.nn.position.alibi import alibi_slopes
 from longdoc.study.masks import mask_of, mask_text, rules_in_words
 from longdoc.study.positions import PositionStudy, health, study_positions
@@ -72,7 +72,7 @@ def broken(change: str) -> list[str]:
 
 def test_the_verdict_names_what_is_wrong() -> None:
     assert broken("nothing") == []
-    assert broken("nan") == ["what is added holds NaN or infinity"]
+    assert broken("nan") == ["what is added holds NaN or infinity, first at position 7"]
     assert broken("constant") == ["what is added is the same at every position"]
     assert broken("twins") == ["what is added is the same at positions 20 and 50: they cannot be told apart"]
     assert broken("wave") == ["what is added breaks its wave pattern at position 40"]
@@ -84,9 +84,32 @@ def test_the_loss_of_precision_is_judged_at_the_asked_format() -> None:
     assert health(SinusoidalPosition(1), large, "fp32") == []
 
 
-def test_positions_past_a_table_are_refused_or_reported() -> None:
-    with pytest.raises(UsageError):
-        study_positions(position_config("learned", ["rows=10"]), length=11)
+def test_positions_past_a_table_are_a_finding() -> None:
+    study = study_positions(position_config("learned", ["rows=10"]), length=50)
+    assert study.verdict == ["positions from 10 on are refused"]
+    assert study.length == 10
+    assert study.added is not None
+    assert study.added.shape == (10, 64)
+
+
+def test_an_encoder_is_judged_at_its_own_geometry() -> None:
+    geometry = Geometry(width=48, heads=3, head_width=32, layers=2, max_len=64, embedding_width=24)
+    learned = study_positions(position_config("learned"), length=100, geometry=geometry)
+    assert learned.verdict == ["positions from 64 on are refused"]
+    assert learned.added is not None
+    assert learned.added.shape == (64, 24)
+    assert (learned.width, learned.heads) == (48, 3)
+    rotary = study_positions(position_config("rotary"), length=5, geometry=geometry)
+    assert rotary.turned is not None
+    assert rotary.turned.shape == (5, 32)
+    mixed = study_positions(position_config("disentangled"), length=5, geometry=geometry)
+    assert mixed.bias is not None
+    assert mixed.bias.shape == (3, 5, 5)
+
+
+def test_an_unknown_number_format_is_named() -> None:
+    with pytest.raises(UsageError, match=r"^`dtype` must be one of fp32, bf16, fp16, but is 'fp8' instead\.$"):
+        study_positions(position_config("rotary"), dtype="fp8")
 
 
 def test_a_wrong_kind_or_field_is_named() -> None:
@@ -99,7 +122,8 @@ def test_a_wrong_kind_or_field_is_named() -> None:
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
 def test_pictures_are_written(suffix: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="pictures need the extra `plots`")
-    from longdoc.study.pictures import draw_mask, draw_positions
+    from longdoc.study.pictures import draw_mask
+    from longdoc.study.position_pictures import draw_positions
 
     draw_positions(study_positions(position_config("sinusoidal"), length=20), tmp_path / f"a{suffix}")
     draw_positions(study_positions(position_config("none"), length=20), tmp_path / f"b{suffix}")
@@ -134,7 +158,7 @@ def test_a_long_list_of_rules_stays_inside_the_picture(monkeypatch: pytest.Monke
 def test_masks_follow_the_rules_they_name() -> None:
     allowed, rules = mask_of(6, window=1, causal=True, padding=1)
     assert rules == ["window 1", "causal", "padding 1"]
-    assert mask_text(allowed).splitlines() == ["#.....", "##....", ".##...", "..##..", "...##.", "....#."]
+    assert mask_text(allowed).splitlines() == ["#.....", "##....", ".##...", "..##..", "...##.", "...##."]
     packed, _ = mask_of(5, blocks=(3, 2))
     assert int(packed.sum()) == 13
     wide, rules = mask_of(6, window=1, global_tokens=(0,))
@@ -147,11 +171,41 @@ def test_masks_follow_the_rules_they_name() -> None:
     assert int(wide.sum()) == 16 + 8
 
 
+def test_positions_of_a_mask_are_counted_from_real_tokens_and_anew_in_each_block() -> None:
+    allowed, rules = mask_of(9, padding=1, padding_left=2, window=1, blocks=(3, 3), global_tokens=(0,))
+    assert rules == ["window 1 | global 0", "blocks 3,3", "padding 1", "left padding 2"]
+    assert mask_text(allowed[2:8]).splitlines() == [
+        "..###....",
+        "..###....",
+        "..###....",
+        ".....###.",
+        ".....###.",
+        ".....###.",
+    ]
+    wide, _ = mask_of(9, window=1, blocks=(4, 5), global_tokens=(0,))
+    assert mask_text(wide[[2, 3, 4, 7]]).splitlines() == ["####.....", "#.##.....", "....#####", "....#.###"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"length": 4, "padding": 4}, r"^`padding` must be less than the length \(4\), but is 4 instead\.$"),
-        ({"length": 4, "blocks": (3, 2)}, r"^`blocks` must hold at most 4 tokens, the length, but hold 5 instead\.$"),
+        (
+            {"length": 4, "blocks": (3, 2)},
+            r"^`blocks` must hold at most 4 tokens, the real ones, but hold 5 instead\.$",
+        ),
+        (
+            {"length": 4, "padding": 2, "padding_left": 2},
+            r"^`padding` must be less than the length \(4\), but is 4 instead\.$",
+        ),
+        (
+            {"length": 4, "padding": 1, "blocks": (4,)},
+            r"^`blocks` must hold at most 3 tokens, the real ones, but hold 4 instead\.$",
+        ),
+        (
+            {"length": 4, "global_tokens": (0,)},
+            r"^`global` needs a `window`: without one every token sees all of its text anyway\.$",
+        ),
         ({"length": 4, "global_tokens": (4,)}, r"^`global` must be in \[0, 4\), but reaches 4 instead\.$"),
     ],
 )
