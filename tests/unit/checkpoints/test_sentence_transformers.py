@@ -18,9 +18,14 @@ def folder(path: Path, modules: Any = TYPES, pooling: Any = None, **files: Any) 
     entries = modules
     if isinstance(modules, tuple):
         entries = [
-            {"idx": n, "name": str(n), "path": f"{n}_{kind}" if n else "", "type": f"sentence_transformers.models.{kind}"}
-            for n, kind in enumerate(modules)
-        ]  # fmt: skip
+            {
+                "idx": number,
+                "name": str(number),
+                "path": f"{number}_{kind}" if number else "",
+                "type": f"sentence_transformers.models.{kind}",
+            }
+            for number, kind in enumerate(modules)
+        ]
     (path / "modules.json").write_text(json.dumps(entries))
     (path / "1_Pooling").mkdir()
     (path / "1_Pooling" / "config.json").write_text(json.dumps(pooling or {"pooling_mode_mean_tokens": True}))

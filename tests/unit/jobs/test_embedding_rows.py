@@ -21,7 +21,7 @@ from longdoc.types import Document, DocumentEmbedding, DocumentFailure, Embedded
 
 
 class Vectors:
-    """A vector of the text's length; texts of 5 words have one that float16 cannot hold, of 7 one that is not finite."""
+    """A vector of the text's length; texts of 5 words have one that float16 cannot hold, of 7 a NaN."""
 
     fingerprint = "vectors"
 

@@ -17,7 +17,7 @@ WIDTH = 5
 
 
 def batch_of_documents(lengths: list[int], size: int = 8, overlap: int = 3) -> tuple[ChunkBatch, torch.Tensor]:
-    """All chunks of documents whose token number t of document d is 100 * d + t, with two tokens before and one behind."""
+    """All chunks of documents whose token t of document d is 100 * d + t, with two tokens before and one behind."""
     chunker = Chunker(size, overlap, lead=[1, 2], trail=[3])
     chunks, owners = [], []
     for number, length in enumerate(lengths):
