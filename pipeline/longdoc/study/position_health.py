@@ -5,7 +5,7 @@ Judged are NaN and infinity, positions that cannot be told apart, waves that bre
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import torch
 from torch import Tensor
@@ -35,15 +35,17 @@ def moment_faults(
     """
     length = positions.shape[-1]
     faults: list[str] = []
+    sound: dict[str, Tensor] = {}  # what holds NaN or repeats rows is no wave, and that has been said
     for name, values in moments.rows.items():
         if (fault := not_finite(name, values, "position")) is not None:
             faults.append(fault)
             continue
-        faults.extend(_sameness_faults(name, values))
+        same = _sameness_faults(name, values)
+        if not same:
+            sound[name] = values
         other = None if ran is None else ran.rows.get(name)
-        faults.extend(_precision_faults(name, values, values if other is None else other, dtype))
-    if not faults:  # what holds NaN or repeats rows is no wave, and has been said
-        faults.extend(_wave_faults(moments, encoding, positions))
+        faults.extend([*same, *_precision_faults(name, values, values if other is None else other, dtype)])
+    faults.extend(_wave_faults(sound, encoding, positions))
     if moments.values is not None:
         if (fault := not_finite("what is added to the values", moments.values, "distance", 1 - length)) is not None:
             faults.append(fault)
@@ -99,10 +101,10 @@ def _precision_faults(name: str, values: Tensor, ran: Tensor, dtype: str) -> lis
     return faults
 
 
-def _wave_faults(moments: Moments, encoding: PositionEncoding, positions: Tensor) -> list[str]:
+def _wave_faults(rows: Mapping[str, Tensor], encoding: PositionEncoding, positions: Tensor) -> list[str]:
     """Where a formula breaks its waves. Trained tables are none: only the formulas beside them are judged."""
     trained = any(True for _ in encoding.parameters())
-    judged = {} if trained else moments.rows
+    judged = {} if trained else rows
     named = [*judged.items(), *(_formulas(encoding, positions) if trained else ())]
     faults = []
     for name, values in named:

@@ -155,7 +155,7 @@ def _lines(
         if bad:
             places = [xs[place] for place in bad]
             ground = axis.get_xaxis_transform()
-            axis.plot(places, [0.02] * len(bad), "x", color=_BAD, transform=ground, label="NaN or infinite")
+            axis.plot(places, [0.02] * len(bad), "x", color=_BAD, transform=ground, label="NaN or infinite", zorder=6)
             axis.set_xlim(xs[0] - 0.5, xs[-1] + 0.5)
         axis.set_title(title, fontsize=9)
         axis.set_xlabel(across)

@@ -26,7 +26,6 @@ def figure_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
 
     def draw(study: PositionStudy) -> Any:
         position_pictures.draw_positions(study, tmp_path / "p.png")
-        made[-1].canvas.draw()
         return made[-1]
 
     yield draw
@@ -50,20 +49,28 @@ def test_every_panel_of_every_kind_says_what_its_axes_are(kind: str, figure_of) 
         assert axis.get_ylabel()
     for bar in [axis for axis in figure.axes if axis.get_label() == "<colorbar>"]:
         assert bar.get_ylabel()
+
+
+def test_long_findings_stay_inside_the_picture(figure_of) -> None:
+    findings = ["something is wrong with what is said at these positions, and it is told in a long sentence"] * 4
+    figure = figure_of(PositionStudy("made", 6, added=torch.ones(6, 4, dtype=torch.float64), verdict=findings))
+    figure.canvas.draw()
     box = figure._suptitle.get_window_extent()
-    assert box.x0 >= 0
-    assert box.x1 <= figure.bbox.width
+    assert (box.x0 >= 0, box.x1 <= figure.bbox.width, box.y1 <= figure.bbox.height) == (True, True, True)
+    assert figure.axes[0].title.get_window_extent().y1 <= box.y0
 
 
 def test_further_axes_have_panels_of_their_own(figure_of) -> None:
-    assert titles(figure_of(study_positions(position_config("axial"), length=12))) == [
+    assert titles(figure_of(study_positions(position_config("axial"), 16, 2, 12))) == [
         "added to embeddings",
         "similarity to position 0",
         "what axis 1 adds beyond step 0",
         "what axis 2 adds beyond step 0",
         "similarity of what is added: each cell and the middle one (x)",
     ]
-    assert "what depth (axis 1) adds beyond step 0" in titles(figure_of(study_positions(position_config("depth"))))
+    assert "what depth (axis 1) adds beyond step 0" in titles(
+        figure_of(study_positions(position_config("depth"), 16, 2, 4))
+    )
 
 
 def test_heads_that_agree_share_a_curve_and_left_out_heads_are_counted(figure_of) -> None:
@@ -119,7 +126,7 @@ def test_suffixes_are_taken_in_any_case(name: str, tmp_path: Path) -> None:
 
 
 def test_an_svg_is_whole_and_its_drawings_lie_inside(tmp_path: Path) -> None:
-    position_pictures.draw_positions(study_positions(position_config("depth"), length=12), tmp_path / "a.svg")
+    position_pictures.draw_positions(study_positions(position_config("depth"), 16, 2, 4), tmp_path / "a.svg")
     root = ET.parse(tmp_path / "a.svg").getroot()
     _, _, width, height = map(float, root.attrib["viewBox"].split())
     places = [
