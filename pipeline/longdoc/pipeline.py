@@ -7,10 +7,9 @@ assemble, decide. `predict`, `__call__`, jobs and evaluation all go through it.
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ import torch
 from numpy.typing import NDArray
 from pydantic import Field, ValidationError
 
-from longdoc.assemble import Assembler
 from longdoc.checkpoints.native import (
     ModelSettings,
     load_model,
@@ -29,7 +27,6 @@ from longdoc.checkpoints.native import (
 )
 from longdoc.decide import Decisions
 from longdoc.embedding import Embedder, EmbeddingConfig, recipe_of_readout
-from longdoc.encoding import encode_batches
 from longdoc.errors import ConfigurationError, UsageError
 from longdoc.evidence import explain_document
 from longdoc.linear import LinearClassifier, LinearSettings, read_linear
@@ -39,20 +36,17 @@ from longdoc.nn.position import PositionEncoding
 from longdoc.precision import Placement, PrecisionConfig, choose_placement
 from longdoc.readers import ArrowTable
 from longdoc.schema import Config, explain_faults
-from longdoc.streaming import as_documents
+from longdoc.streaming import DocumentRows, RowStream, as_documents, prepared_failure
 from longdoc.tasks import Task, task_named
 from longdoc.tasks.label_task import LabelTask
 from longdoc.text.axes import AXES
-from longdoc.text.batching import BatchingConfig, plan_batches
+from longdoc.text.batching import BatchingConfig
 from longdoc.text.chunking import ChunkingConfig, PreparedDocument, prepare_many
 from longdoc.text.tokenizing import DocumentTokenizer
-from longdoc.types import Chunk, Document, DocumentEmbedding, DocumentFailure, DocumentPrediction, DocumentResult
+from longdoc.types import Document, DocumentEmbedding, DocumentFailure, DocumentPrediction, DocumentResult
 from longdoc.version import __version__
 
 __all__ = ["DocumentRows", "Pipeline", "PredictionConfig", "chunking_for"]
-
-_DOCUMENTS_AHEAD = 64
-_CHARACTERS_AHEAD = 500_000
 
 
 class PredictionConfig(Config):
@@ -62,21 +56,6 @@ class PredictionConfig(Config):
     precision: PrecisionConfig = PrecisionConfig()
     max_unknown_share: float = Field(default=0.9, ge=0, le=1)
     """A document whose text lies under unknown tokens to a larger share is a failure (`unreadable`), not a guess."""
-
-
-@dataclass(frozen=True, repr=False)
-class DocumentRows:
-    """One document between the two halves of the model.
-
-    Attributes:
-        prepared: what is known of the document; its chunks are used up.
-        rows: float32 (n_chunks, F), in text order, on the CPU.
-        weights: float32 (n_chunks,), core tokens of each chunk.
-    """
-
-    prepared: PreparedDocument
-    rows: torch.Tensor
-    weights: torch.Tensor
 
 
 class Pipeline:
@@ -289,20 +268,16 @@ class Pipeline:
         return self._rows(as_documents(documents, text_column))
 
     def _rows(self, documents: Iterator[Document | DocumentFailure]) -> Iterator[DocumentRows | DocumentFailure]:
-        known: dict[int, PreparedDocument | DocumentFailure] = {}
-        assembler = Assembler()
-        pairs = self._pairs(documents, known, assembler)
-        batches = plan_batches(pairs, self.settings.chunking.size, self.prediction.batching)
-        for encoded in encode_batches(self.model, batches, self.tokenizer.pad_id, self.placement):
-            for item in encoded:
-                if item.row is not None:
-                    assembler.add(item.owner, item.chunk.ordinal, item.row, item.weight)
-                elif item.reason is not None and item.owner in known:
-                    prepared = known[item.owner]
-                    if isinstance(prepared, PreparedDocument):
-                        assembler.fail(item.owner, _failure(prepared, item.reason, "encode", item.error))
-            yield from _home(assembler, known)
-        yield from _home(assembler, known)
+        walk = RowStream(
+            self.model,
+            self._prepare,
+            self.settings.chunking.size,
+            self.tokenizer.pad_id,
+            self.prediction.batching,
+            self.placement,
+            self.prediction.max_unknown_share,
+        )
+        return walk.rows(documents)
 
     def answer(self, document: DocumentRows, gold: Document | None = None) -> DocumentResult:
         """The second half of `stream`: merge and decide one document, alone, so that nobody else can touch its bits.
@@ -327,7 +302,7 @@ class Pipeline:
         if prepared.word_scores is not None and self.settings.linear is not None:
             scores = torch.from_numpy(self.settings.linear.mix(scores.cpu().numpy(), prepared.word_scores))
         if not bool(torch.isfinite(scores).all()):
-            return _failure(prepared, "non_finite_output", "merge", "")
+            return prepared_failure(prepared, "non_finite_output", "merge")
         settings = self.settings
         return DocumentPrediction(
             id=prepared.id,
@@ -451,37 +426,6 @@ class Pipeline:
 
     # -- inside
 
-    def _pairs(
-        self,
-        documents: Iterable[Document | DocumentFailure],
-        known: dict[int, PreparedDocument | DocumentFailure],
-        assembler: Assembler,
-    ) -> Iterator[tuple[int, Chunk]]:
-        """Number the documents, announce them, and yield their chunks."""
-        keys = itertools.count()
-        for group in _groups(documents):
-            fresh = iter(self._prepare([d for d in group if isinstance(d, Document)]))
-            for document in group:
-                key = next(keys)
-                prepared = next(fresh) if isinstance(document, Document) else document
-                if isinstance(prepared, PreparedDocument) and self._mostly_unknown(prepared):
-                    prepared = _failure(prepared, "unreadable", "tokenize", "", self._why_unreadable(prepared))
-                known[key] = prepared
-                if isinstance(prepared, DocumentFailure):
-                    assembler.fail(key, prepared)
-                    continue
-                assembler.expect(key, prepared.n_chunks)
-                chunks = iter(prepared.chunks)
-                while True:
-                    try:
-                        chunk = next(chunks)
-                    except StopIteration:
-                        break
-                    except Exception as error:  # a lazy second pass over the text failed
-                        assembler.fail(key, _failure(prepared, "unreadable", "tokenize", type(error).__name__))
-                        break
-                    yield key, chunk
-
     def _prepare(self, documents: Sequence[Document]) -> list[PreparedDocument | DocumentFailure]:
         prepared = prepare_many(documents, self.tokenizer, self.chunker, self.task.needs_tokens)
         if self.linear is None:
@@ -498,27 +442,6 @@ class Pipeline:
         assert settings is not None
         assert isinstance(task, LabelTask)
         return task.scores_of(self.linear.probabilities(text), settings.least_probability)
-
-    def _mostly_unknown(self, prepared: PreparedDocument) -> bool:
-        return prepared.unknown_share > self.prediction.max_unknown_share
-
-    def _why_unreadable(self, prepared: PreparedDocument) -> str:
-        return (
-            f"{prepared.unknown_share:.1%} of the characters lie under tokens that the tokenizer does not know; "
-            f"`prediction.max_unknown_share` allows {self.prediction.max_unknown_share:.1%}."
-        )
-
-
-def _home(
-    assembler: Assembler, known: dict[int, PreparedDocument | DocumentFailure]
-) -> Iterator[DocumentRows | DocumentFailure]:
-    """Documents whose rows are all home, with what was known of them."""
-    for finished in assembler.finished():
-        prepared = known.pop(finished.key)
-        if finished.failure is not None:
-            yield finished.failure
-        elif isinstance(prepared, PreparedDocument) and finished.rows is not None:
-            yield DocumentRows(prepared, finished.rows, finished.weights)
 
 
 def chunking_for(encoder: Encoder, chunking: ChunkingConfig) -> ChunkingConfig:
@@ -556,30 +479,3 @@ def _with_axes(chunking: ChunkingConfig, position: PositionEncoding) -> Chunking
             f"{len(chunking.axes)} instead. Add to them, or leave them out: they are then what the encoding asks for."
         )
     return chunking.model_copy(update={"languages": position.languages or chunking.languages})
-
-
-def _groups(documents: Iterable[Document | DocumentFailure]) -> Iterator[list[Document | DocumentFailure]]:
-    """Small groups, so that the tokenizer works on several texts at once and memory stays bounded."""
-    group: list[Document | DocumentFailure] = []
-    characters = 0
-    for document in documents:
-        group.append(document)
-        characters += len(document.text) if isinstance(document, Document) else 0
-        if len(group) >= _DOCUMENTS_AHEAD or characters >= _CHARACTERS_AHEAD:
-            yield group
-            group, characters = [], 0
-    if group:
-        yield group
-
-
-def _failure(prepared: PreparedDocument, reason: Any, stage: str, error: str, detail: str = "") -> DocumentFailure:
-    return DocumentFailure(
-        id=prepared.id,
-        reason=reason,
-        stage=stage,
-        error=error,
-        detail=detail,
-        n_tokens=prepared.n_tokens,
-        n_chunks=prepared.n_chunks,
-        unknown_share=prepared.unknown_share,
-    )

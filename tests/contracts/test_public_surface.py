@@ -55,12 +55,22 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_every_command_of_the_contract_is_there() -> None:
     shown = run("--help")
     assert shown.returncode == 0
-    for command in ("train", "predict", "verify", "export", "evaluate", "explain", "inspect", "import-checkpoint"):
+    for command in (
+        "train",
+        "predict",
+        "verify",
+        "export",
+        "evaluate",
+        "explain",
+        "inspect",
+        "embed",
+        "import-checkpoint",
+    ):
         assert f"  {command}" in shown.stdout, command
 
 
 @pytest.mark.parametrize(
-    "command", ["train", "predict", "verify", "export", "evaluate", "explain", "import-checkpoint"]
+    "command", ["train", "predict", "verify", "export", "evaluate", "explain", "embed", "import-checkpoint"]
 )
 def test_every_command_shows_an_example(command: str) -> None:
     shown = run(command, "--help")
