@@ -87,6 +87,7 @@ def test_a_job_gives_exact_places(walk: Path) -> None:
     assert written == [row["spans"] for row in rows]
 
 
+@pytest.mark.slow
 def test_evaluation_and_explanation_show_spans(walk: Path) -> None:
     finished = longdoc("evaluate", "--model", walk / "model", "--data", walk / "test.jsonl", "--output", walk / "eval")
     metrics = json.loads((walk / "eval" / "metrics.json").read_text())

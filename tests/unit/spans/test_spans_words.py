@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -126,6 +128,11 @@ def test_spans_over_a_part_that_is_not_read_are_counted() -> None:
     assert counts == Alignment(spans=3, unread=2)
 
 
+@cache
+def _tokenizer(kind: str) -> DocumentTokenizer:
+    return DocumentTokenizer(byte_level(False, 0 if kind == "bytes" else 600).to_str(), NAMES)
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     data=st.data(),
@@ -134,8 +141,7 @@ def test_spans_over_a_part_that_is_not_read_are_counted() -> None:
     kind=st.sampled_from(["bytes", "merged"]),
 )
 def test_spans_of_whole_words_come_back_as_they_were(data: st.DataObject, text: str, scheme: str, kind: str) -> None:
-    tokenizer = DocumentTokenizer(byte_level(False, 0 if kind == "bytes" else 600).to_str(), NAMES)
-    tokens = tokenizer.tokenize(Document("d", text))
+    tokens = _tokenizer(kind).tokenize(Document("d", text))
     words = find_words(text, tokens.offsets, np.arange(len(tokens), dtype=np.int32), "first")
     assert (np.diff(words.start) >= 0).all()
     assert (words.end <= len(text)).all()

@@ -141,6 +141,7 @@ def test_label_attention_is_trained_on_tokens_and_measured_by_predicting(compare
     assert found.left_out == {}
 
 
+@pytest.mark.slow
 def test_tokens_that_take_too_much_memory_are_not_tried(tmp_path: Path) -> None:
     settings = load_config(base={"training": TRAINING | {"num_train_epochs": 1, "kept_rows_gb": 0.0001}}).training
     chosen = [strategy for strategy in STRATEGIES if strategy.name in ("head", "all, mean", "all, label attention")]
@@ -152,6 +153,7 @@ def test_tokens_that_take_too_much_memory_are_not_tried(tmp_path: Path) -> None:
     assert f"Not tried: all, label attention, since {reason}." in comparison_table(found)
 
 
+@pytest.mark.slow
 def test_test_documents_choose_nothing(tmp_path: Path) -> None:
     """Other test documents, the same models: words, weights, temperatures, everything that is saved."""
     settings = load_config(base={"training": TRAINING | {"num_train_epochs": 2}}).training
@@ -286,6 +288,7 @@ def test_grades_are_compared_by_kappa_and_the_words_are_added_to_their_threshold
     assert header == "| strategy | quadratic weighted kappa | mae | accuracy | tokens | seconds |"
 
 
+@pytest.mark.slow
 def test_the_command_writes_table_json_and_figure(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="pictures need the extra `plots`")
     for name, count, first in (("train", 8, 0), ("valid", 4, 50)):
