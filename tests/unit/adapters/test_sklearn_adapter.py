@@ -112,6 +112,7 @@ def test_three_classes_have_a_column_each() -> None:
     assert found.predict_proba(texts).shape == found.decision_function(texts).shape == (6, 3)
 
 
+@pytest.mark.slow
 def test_cross_validation_grids_and_clones() -> None:
     scores = cross_val_score(classifier(), TEXTS, LABELS, cv=2)
     assert scores.mean() > 0.6

@@ -62,6 +62,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory, minilm_folder: Path) -> t
     return compare_strategies(maker(), *parts, output, settings), output
 
 
+@pytest.mark.slow
 def test_every_strategy_has_a_row_and_a_model_that_answers_as_it_was_measured(
     compared: tuple[Comparison, Path],
 ) -> None:
@@ -83,6 +84,7 @@ def test_every_strategy_has_a_row_and_a_model_that_answers_as_it_was_measured(
         assert pipe.settings.chunking.keep == entry.reads
 
 
+@pytest.mark.slow
 def test_tokens_are_those_that_the_encoder_computes(compared: tuple[Comparison, Path]) -> None:
     found, _ = compared
     for entry in found.entries[2:]:
@@ -95,6 +97,7 @@ def test_tokens_are_those_that_the_encoder_computes(compared: tuple[Comparison, 
         assert entry.tokens == sum(len(chunk) for chunk in chunks), entry.name
 
 
+@pytest.mark.slow
 def test_a_word_in_the_middle_is_found_by_who_reads_all(compared: tuple[Comparison, Path]) -> None:
     found, output = compared
     by_name = {entry.name: entry.metrics["accuracy"] for entry in found.entries}
@@ -114,6 +117,7 @@ def test_a_word_in_the_middle_is_found_by_who_reads_all(compared: tuple[Comparis
     assert "measured on 16 test documents" in table
 
 
+@pytest.mark.slow
 def test_the_hybrid_is_a_model_like_any_other_and_takes_no_part_in_the_test(
     compared: tuple[Comparison, Path],
 ) -> None:
@@ -130,6 +134,7 @@ def test_the_hybrid_is_a_model_like_any_other_and_takes_no_part_in_the_test(
     assert hybrid.metrics["accuracy"] == 1.0, "the words alone have them all right"
 
 
+@pytest.mark.slow
 def test_label_attention_is_trained_on_tokens_and_measured_by_predicting(compared: tuple[Comparison, Path]) -> None:
     found, _ = compared
     by_name = {entry.name: entry for entry in found.entries}
@@ -253,6 +258,7 @@ def test_a_hybrid_that_is_ahead_can_be_used() -> None:
     assert said.endswith(" `both` is ahead of both with 0.850: a model that can be used as it is.")
 
 
+@pytest.mark.slow
 def test_a_regression_has_no_words_and_no_probabilities_to_merge(tmp_path: Path) -> None:
     assert "all, noisy-or of scores" not in [strategy.name for strategy in strategies_for(task_named("regression"))]
     documents = [Document(id=str(n), text="word " * (5 + 9 * n), target=float(n)) for n in range(8)]
@@ -270,6 +276,7 @@ def test_a_regression_has_no_words_and_no_probabilities_to_merge(tmp_path: Path)
     assert found.entries[1].answers == pytest.approx(errors)
 
 
+@pytest.mark.slow
 def test_grades_are_compared_by_kappa_and_the_words_are_added_to_their_thresholds(tmp_path: Path) -> None:
     grades = ("low", "middle", "high")
     made = [
