@@ -36,7 +36,7 @@ from longdoc.nn.position import PositionEncoding
 from longdoc.precision import Placement, PrecisionConfig, choose_placement
 from longdoc.readers import ArrowTable
 from longdoc.schema import Config, explain_faults
-from longdoc.streaming import DocumentRows, RowStream, as_documents, prepared_failure
+from longdoc.streaming import DocumentRows, Prepare, RowStream, as_documents, prepared_failure
 from longdoc.tasks import Task, task_named
 from longdoc.tasks.label_task import LabelTask
 from longdoc.text.axes import AXES
@@ -265,19 +265,25 @@ class Pipeline:
         self, documents: Iterable[str | Document | DocumentFailure] | ArrowTable, text_column: str | None = None
     ) -> Iterator[DocumentRows | DocumentFailure]:
         """The first half of `stream`: the rows of each document's chunks, before merging. Same order, same failures."""
-        return self._rows(as_documents(documents, text_column))
+        return self._walk(self.prepare).rows(as_documents(documents, text_column))
 
-    def _rows(self, documents: Iterator[Document | DocumentFailure]) -> Iterator[DocumentRows | DocumentFailure]:
-        walk = RowStream(
+    def rows_of_prepared(
+        self, documents: Sequence[Document], prepared: Sequence[PreparedDocument | DocumentFailure]
+    ) -> Iterator[DocumentRows | DocumentFailure]:
+        """As `stream_rows`, for documents that `prepare` has cut already."""
+        cut = iter(prepared)
+        return self._walk(lambda group: [next(cut) for _ in group]).rows(documents)
+
+    def _walk(self, prepare: Prepare) -> RowStream:
+        return RowStream(
             self.model,
-            self._prepare,
+            prepare,
             self.settings.chunking.size,
             self.tokenizer.pad_id,
             self.prediction.batching,
             self.placement,
             self.prediction.max_unknown_share,
         )
-        return walk.rows(documents)
 
     def answer(self, document: DocumentRows, gold: Document | None = None) -> DocumentResult:
         """The second half of `stream`: merge and decide one document, alone, so that nobody else can touch its bits.
@@ -426,7 +432,8 @@ class Pipeline:
 
     # -- inside
 
-    def _prepare(self, documents: Sequence[Document]) -> list[PreparedDocument | DocumentFailure]:
+    def prepare(self, documents: Sequence[Document]) -> list[PreparedDocument | DocumentFailure]:
+        """Tokens and chunks of documents, failures in their places."""
         prepared = prepare_many(documents, self.tokenizer, self.chunker, self.task.needs_tokens)
         if self.linear is None:
             return prepared

@@ -9,6 +9,7 @@ Shape letters: B documents, C labels.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import time
@@ -38,6 +39,7 @@ from longdoc.training.data import Example
 from longdoc.training.evaluation import metrics_of
 from longdoc.training.frozen_rows import FrozenRows, rows_in_bytes
 from longdoc.training.loop import fine_tune
+from longdoc.training.rows_on_disk import rows_of
 from longdoc.training.settings import TrainingConfig
 from longdoc.types import Document, DocumentFailure, DocumentPrediction, DocumentResult
 
@@ -45,6 +47,8 @@ __all__ = ["compare_strategies"]
 
 Make = Callable[[Keep, Mapping[str, Any]], Pipeline]
 Rows = list[DocumentRows | DocumentFailure]
+Parts = tuple[Sequence[Document], Sequence[Document], Sequence[Document]]
+_SAMPLE = 20_000  # tokens that tell how fast documents are read, where their rows were found on disk
 
 
 def compare_strategies(
@@ -89,7 +93,8 @@ def compare_strategies(
     tell(0, len(chosen))
     for number, strategy in enumerate(chosen):
         if strategy.keep not in read:
-            read[strategy.keep] = _read(make(strategy.keep, STRATEGIES[0].readout), train, validation, measured)
+            reader = make(strategy.keep, STRATEGIES[0].readout)
+            read[strategy.keep] = _read(reader, (train, validation, measured), settings.rows_folder)
         pipeline, rows = make(strategy.keep, strategy.readout), read[strategy.keep]
         if reason := _too_much(pipeline, rows, settings):
             left_out[strategy.name] = reason
@@ -136,14 +141,25 @@ class _GivenRows(FrozenRows):
         self.train = [item for item in rows if isinstance(item, DocumentRows)]
 
 
-def _read(
-    pipeline: Pipeline, train: Sequence[Document], validation: Sequence[Document], test: Sequence[Document]
-) -> tuple[Rows, Rows, Rows, float]:
+def _read(pipeline: Pipeline, parts: Parts, folder: str | None) -> tuple[Rows, Rows, Rows, float]:
     """Rows of all documents; the seconds are those of the test documents."""
-    earlier = list(pipeline.stream_rows([*train, *validation]))
+    train, validation, test = parts
+    kept = Path(folder) if folder else None
+    earlier = list(rows_of(pipeline, [*train, *validation], kept))
     started = time.perf_counter()
-    last = list(pipeline.stream_rows(test))
-    return earlier[: len(train)], earlier[len(train) :], last, time.perf_counter() - started
+    last = list(rows_of(pipeline, test, kept))
+    seconds = time.perf_counter() - started if kept is None else _reading_time(pipeline, test, last)
+    return earlier[: len(train)], earlier[len(train) :], last, seconds
+
+
+def _reading_time(pipeline: Pipeline, documents: Sequence[Document], rows: Rows) -> float:
+    """Seconds that reading documents takes, by the first of them: all were perhaps read long ago."""
+    tokens = [item.prepared.tokens_read if isinstance(item, DocumentRows) else 0 for item in rows]
+    first = next((n for n, total in enumerate(itertools.accumulate(tokens), 1) if total >= _SAMPLE), len(tokens))
+    started = time.perf_counter()
+    for _ in pipeline.stream_rows(documents[:first]):
+        pass
+    return (time.perf_counter() - started) * sum(tokens) / max(1, sum(tokens[:first]))
 
 
 def _too_much(pipeline: Pipeline, read: tuple[Rows, Rows, Rows, float], settings: TrainingConfig) -> str:
@@ -175,7 +191,7 @@ def _train(
     given = partial(_GivenRows, train=of_train, validation=of_validation)
     shared = not pipeline.model.readout.learns_rows
     folder = models / strategy.name.replace(", ", "-").replace(" ", "-")
-    report = fine_tune(pipeline, train, validation, folder, settings, rows=given if shared else FrozenRows)
+    report = fine_tune(pipeline, train, validation, folder, settings, rows=given if shared else None)
     results, seconds = _answers(pipeline, of_test, test)
     specials = pipeline.tokenizer.specials
     return Entry(

@@ -28,7 +28,8 @@ class Entry:
         metrics: on the test documents, as `longdoc evaluate` gives them.
         answers: what the paired test compares, as the task says.
         tokens: that the encoder computed for the test documents, overlaps and special tokens included.
-        seconds: that reading the test documents took, one after the other strategy on the same machine.
+        seconds: that reading the test documents took, one after the other strategy on the same machine; where their
+            rows were found on disk, those of the first documents, scaled up.
         folder: of the model; None where there is none to save.
         by_words: whether words count by themselves, beside what the encoder makes of them.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import torch
 
@@ -10,6 +11,7 @@ from longdoc.errors import LongDocError
 from longdoc.nn.readout import Readout
 from longdoc.pipeline import DocumentRows, Pipeline
 from longdoc.training.data import Example
+from longdoc.training.rows_on_disk import rows_of
 from longdoc.types import Document, DocumentFailure
 
 __all__ = ["FrozenRows", "rows_in_bytes"]
@@ -25,13 +27,17 @@ class FrozenRows:
 
     F floats a chunk: a thousand documents of ten chunks take 15 MB with MiniLM, and 8 GB where states are kept.
 
+    Args:
+        folder: rows that are there are not computed again, new ones are added; None = in memory alone.
+
     Attributes:
         train: rows of the training examples, in order.
         validation: rows, or the failure, of every validation document.
     """
 
-    def __init__(self, pipeline: Pipeline) -> None:
+    def __init__(self, pipeline: Pipeline, folder: Path | None = None) -> None:
         self.pipeline = pipeline
+        self.folder = folder
         self.train: list[DocumentRows] = []
         self.validation: list[DocumentRows | DocumentFailure] = []
 
@@ -52,7 +58,7 @@ class FrozenRows:
         """
         kept = [train[example.number] for example in examples]
         total = len(kept) + len(validation)
-        for done, item in enumerate(self.pipeline.stream_rows([*kept, *validation])):
+        for done, item in enumerate(rows_of(self.pipeline, [*kept, *validation], self.folder)):
             if done >= len(kept):
                 self.validation.append(item)
             elif isinstance(item, DocumentRows):

@@ -11,6 +11,7 @@ import math
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def fine_tune(
     progress: Callable[[TrainingProgress], None] | None = None,
     card: Callable[[TrainingReport], str] | None = None,
     configuration: str = "",
-    rows: Callable[[Pipeline], FrozenRows] = FrozenRows,
+    rows: Callable[[Pipeline], FrozenRows] | None = None,
 ) -> TrainingReport:
     """Train the pipeline's model on whole documents and write the best epoch as a model folder.
 
@@ -61,7 +62,8 @@ def fine_tune(
         progress: called now and then with numbers.
         card: makes the README.md of the model folder from the report.
         configuration: the text of `config.resolved.yaml`.
-        rows: where the rows of a frozen encoder come from; those who have them already pass their own.
+        rows: where the rows of a frozen encoder come from; those who have them already pass their own. None = they are
+            computed, or found in `training.rows_folder`.
 
     Returns:
         What happened, also written as lines of `metrics.jsonl`.
@@ -70,7 +72,8 @@ def fine_tune(
         DataError, ConfigurationError: documents and settings do not fit together; nothing was written.
     """
     started = time.monotonic()
-    run = _Run(pipeline, train, validation, output, settings, progress, rows)
+    folder = Path(settings.rows_folder) if settings.rows_folder else None
+    run = _Run(pipeline, train, validation, output, settings, progress, rows or partial(FrozenRows, folder=folder))
     run.begin(configuration)
     with MetricsFile(output / "metrics.jsonl", run.accelerator.is_main_process) as metrics:
         run.encode_frozen()

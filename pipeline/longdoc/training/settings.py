@@ -37,6 +37,9 @@ class TrainingConfig(Config):
     kept_rows_gb: float = Field(default=4.0, ge=0)
     """Gigabytes (1e9 bytes) for the states of all tokens, which readouts that learn from tokens keep under a frozen
     encoder. Where they need more, documents are encoded anew in each epoch; the numbers are the same."""
+    rows_folder: str | None = None
+    """A folder that keeps the rows of a frozen encoder on disk: a run that was stopped, or another head or merger on
+    the same documents, finds them there and encodes nothing twice."""
     micro_batch_tokens: int = Field(default=8192, ge=1)
     """Tokens that are in memory with their gradients at once. Steps with more go through the row cache: exact
     gradients in two passes, at constant memory."""

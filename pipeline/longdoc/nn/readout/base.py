@@ -11,6 +11,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
+from longdoc.errors import UsageError
 from longdoc.nn.heads import LinearHead
 from longdoc.schema import Config
 from longdoc.types import ChunkBatch
@@ -60,6 +61,14 @@ class Readout(nn.Module, ABC):
             Whether rows are such ones now; always so where `learns_rows` is False.
         """
         return not self.learns_rows
+
+    def row_recipe(self) -> str:
+        """What rows are made of beside the states, in a word: where it is the same, rows are the same.
+
+        Raises:
+            UsageError: rows depend on parameters that learn.
+        """
+        raise UsageError(f"rows of {type(self).__name__} must not depend on what it learns, to be kept, but do.")
 
 
 class DocumentReadout(Readout):

@@ -75,6 +75,9 @@ class LabelAttentionReadout(DocumentReadout):
         self.keeps_states = keep
         return keep
 
+    def row_recipe(self) -> str:
+        return f"states of {self.body} tokens" if self.keeps_states else super().row_recipe()
+
     def rows(self, hidden: Tensor, batch: ChunkBatch) -> Tensor:
         if self.keeps_states:
             return core_rows(exact(hidden), batch, self.body)

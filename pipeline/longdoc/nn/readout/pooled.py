@@ -36,6 +36,7 @@ class PooledReadout(DocumentReadout):
         self.row_width = width + merger.ordered
         self.classes = head.output.out_features
         self.learns_rows = not head.linear_rows
+        self.pooling_kind = pooling
         self.pooling = POOLINGS[pooling]
         self.merger = merger
         self.head = head
@@ -45,6 +46,9 @@ class PooledReadout(DocumentReadout):
         if not self.merger.ordered:
             return vectors
         return torch.cat([vectors, ordinals_of(batch).to(vectors.dtype)[:, None]], dim=1)
+
+    def row_recipe(self) -> str:
+        return super().row_recipe() if self.learns_rows else f"{self.pooling_kind}{' numbered' * self.merger.ordered}"
 
     def split(self, rows: Tensor) -> tuple[Tensor, Tensor | None]:
         """Rows -> vectors (N, D), and the numbers of the chunks (N,) where the merger asks for them."""

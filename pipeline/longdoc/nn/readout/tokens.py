@@ -108,6 +108,9 @@ class TokensReadout(Readout):
         self.keeps_states = keep
         return keep
 
+    def row_recipe(self) -> str:
+        return f"states of {self.body} tokens" if self.keeps_states else super().row_recipe()
+
     def rows(self, hidden: Tensor, batch: ChunkBatch) -> Tensor:
         states = exact(hidden)
         return core_rows(states if self.keeps_states else self._scores(states), batch, self.body)
