@@ -77,6 +77,8 @@ def outcome(report: JobReport, output: Path) -> str:
     failed = f"{report.failed} failed"
     if report.reasons:
         failed += f" ({', '.join(f'{reason}: {count}' for reason, count in report.reasons.items())})"
+    if report.abstained:
+        failed += f", {report.abstained} abstained"
     parts = f"{counted(report.written_parts, 'part')} written, {report.reused_parts} found done"
     if report.found_complete:
         parts = "already complete, nothing written"

@@ -25,6 +25,7 @@ class JobReport:
         cut_sources: inputs that could not be read to their end. What could be read is answered, but the job has no
             manifest and is not complete, whatever `max_failures` allows: nobody knows how many documents are missing.
         found_complete: the job was complete before this run, which wrote nothing.
+        abstained: documents of the whole job in which the model abstains, wholly or from some labels.
     """
 
     documents: int
@@ -35,6 +36,7 @@ class JobReport:
     reasons: dict[str, int] = field(default_factory=dict)
     cut_sources: tuple[str, ...] = ()
     found_complete: bool = False
+    abstained: int = 0
 
 
 def job_report(
@@ -56,4 +58,5 @@ def job_report(
         reasons=total_reasons(outcomes.values()),
         cut_sources=plan.cut_sources,
         found_complete=found_complete,
+        abstained=sum(outcome.abstained for outcome in outcomes.values()),
     )

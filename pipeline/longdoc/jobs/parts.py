@@ -17,8 +17,16 @@ from longdoc.jobs.identity import IdDigest
 from longdoc.jobs.job_plan import JobPlan, PartPlan, check_schema_version
 from longdoc.jobs.names import work_folder
 from longdoc.jobs.row_kinds import rows_of
-from longdoc.jobs.rows import PARQUET_SCHEMA, PLAN_KEY, VERSION_KEY, JobResult, finite_or_failed, to_parquet
-from longdoc.types import DocumentFailure
+from longdoc.jobs.rows import (
+    ABSTAINED,
+    PARQUET_SCHEMA,
+    PLAN_KEY,
+    VERSION_KEY,
+    JobResult,
+    finite_or_failed,
+    to_parquet,
+)
+from longdoc.types import DocumentFailure, DocumentPrediction
 
 __all__ = ["PARQUET_SCHEMA", "PartOutcome", "check_and_read_part", "check_part", "read_part", "write_part"]
 
@@ -32,6 +40,7 @@ class PartOutcome:
         sha256, bytes: of its file.
         documents, failed: its rows, and those with status `failed`.
         reasons: failed rows by reason.
+        abstained: rows in which the model abstains, wholly or from some labels.
     """
 
     number: int
@@ -40,6 +49,7 @@ class PartOutcome:
     documents: int
     failed: int
     reasons: Mapping[str, int] = field(default_factory=dict)
+    abstained: int = 0
 
 
 def write_part(output: Path, plan: JobPlan, part: PartPlan, results: Sequence[JobResult]) -> PartOutcome:
@@ -59,7 +69,8 @@ def write_part(output: Path, plan: JobPlan, part: PartPlan, results: Sequence[Jo
     data = to_parquet(results, plan.fingerprint, kind)
     write_bytes(output / name, data, work_folder(output))
     reasons: Counter[str] = Counter(result.reason for result in results if isinstance(result, DocumentFailure))
-    return _outcome(part, data, len(results), reasons)
+    abstained = sum(isinstance(result, DocumentPrediction) and result.abstained for result in results)
+    return _outcome(part, data, len(results), reasons, abstained)
 
 
 def read_part(path: Path, schema: pa.Schema = PARQUET_SCHEMA) -> pa.Table:
@@ -102,12 +113,20 @@ def check_and_read_part(output: Path, plan: JobPlan, part: PartPlan) -> tuple[Pa
             raise JobError(f"{path} must have a reason for each failed row and for no other, but row {row} differs.")
         if reason is not None:
             reasons[reason] += 1
-    return _outcome(part, data, table.num_rows, reasons), table
+    abstained = table.column("detail").to_pylist().count(ABSTAINED)
+    return _outcome(part, data, table.num_rows, reasons, abstained), table
 
 
-def _outcome(part: PartPlan, data: bytes, documents: int, reasons: Mapping[str, int]) -> PartOutcome:
-    digest = hashlib.sha256(data).hexdigest()
-    return PartOutcome(part.number, digest, len(data), documents, sum(reasons.values()), dict(sorted(reasons.items())))
+def _outcome(part: PartPlan, data: bytes, documents: int, reasons: Mapping[str, int], abstained: int) -> PartOutcome:
+    return PartOutcome(
+        number=part.number,
+        sha256=hashlib.sha256(data).hexdigest(),
+        bytes=len(data),
+        documents=documents,
+        failed=sum(reasons.values()),
+        reasons=dict(sorted(reasons.items())),
+        abstained=abstained,
+    )
 
 
 def _digest(ids: Iterator[str] | Sequence[str]) -> str:

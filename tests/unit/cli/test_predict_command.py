@@ -5,24 +5,27 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
 from longdoc.cli import app
+from longdoc.decide import ConformalSets, Decisions
 from longdoc.jobs.parts import read_part
+from longdoc.pipeline import Pipeline
 from reader_kit import write
-
-if TYPE_CHECKING:
-    from longdoc.pipeline import Pipeline
 
 
 @pytest.fixture(scope="module")
 def model(tiny_pipeline: Pipeline, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("command") / "model"
     tiny_pipeline.save(folder)
+    return folder
+
+
+def saved(pipeline: Pipeline, folder: Path) -> Path:
+    pipeline.save(folder)
     return folder
 
 
@@ -64,6 +67,19 @@ def test_the_closing_line_says_why_documents_failed_and_who_they_are_the_rows(mo
     assert [row["id"] for row in rows] == ["P1", "P2", "P3", "P4", "in.jsonl:5"]
     assert [row["reason"] for row in rows] == ["unreadable", "empty", "unreadable", None, "unreadable"]
     assert rows[2]["detail"] == "in.jsonl:3: The record has no field `text`. Name the right one in `read.fields.text`."
+
+
+def test_the_closing_line_counts_where_the_model_abstains(tiny_pipeline: Pipeline, tmp_path: Path) -> None:
+    pipeline = Pipeline.load(saved(tiny_pipeline, tmp_path / "model"))
+    pipeline.decide_by(Decisions(conformal=ConformalSets(coverage=0.9, limits=(1.0,), documents=9)))
+    pipeline.save(tmp_path / "model")
+    lines = [{"id": str(number), "text": "court" if number else " "} for number in range(3)]
+    source = write(tmp_path / "in.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    for parts in ("1 part written, 0 found done", "already complete, nothing written"):
+        finished = predict(tmp_path / "model", source, tmp_path / "out", "--max-failures", "1")
+        assert finished.stdout == (
+            f"3 documents, 1 failed (empty: 1), 2 abstained; {parts}; results in {tmp_path / 'out'}\n"
+        )
 
 
 def test_a_text_that_the_tokenizer_does_not_know_is_told_from_one_that_is_damaged(model: Path, tmp_path: Path) -> None:
