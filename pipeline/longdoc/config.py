@@ -21,7 +21,7 @@ from longdoc.nn.position import PositionConfig
 from longdoc.nn.readout import ReadoutConfig, VectorsReadoutConfig
 from longdoc.pipeline import PredictionConfig
 from longdoc.readers import ReadConfig
-from longdoc.schema import Config, explain_faults
+from longdoc.schema import Config, explain_faults, kind_by_word, takes_kinds
 from longdoc.tasks import TaskName, task_named
 from longdoc.text.chunking import ChunkingConfig
 from longdoc.training.pretraining_settings import PretrainingConfig
@@ -114,7 +114,7 @@ def load_config(
             raise ConfigurationError(
                 f"`--set` must be dotted.key=value, but has no {'key' if equals else '='} instead."
             )
-        _place(tree, key.strip().split("."), _value(key, value))
+        _place(tree, key.strip().split("."), _value(key, value), RunConfig)
     try:
         return RunConfig.model_validate(tree)
     except ValidationError as error:
@@ -136,7 +136,7 @@ def position_config(kind: str, options: Sequence[str] = ()) -> PositionConfig:
         key, equals, value = option.partition("=")
         if not equals or not key.strip():
             raise ConfigurationError(f"`--set` must be key=value, but has no {'key' if equals else '='} instead.")
-        _place(tree, ["position", *key.strip().split(".")], _value(key, value))
+        _place(tree, ["position", *key.strip().split(".")], _value(key, value), _PositionHolder)
     try:
         return _PositionHolder.model_validate(tree).position
     except ValidationError as error:
@@ -220,9 +220,11 @@ def _merge(into: dict[str, Any], other: Mapping[str, Any]) -> None:
             into[key] = dict(value) if isinstance(value, Mapping) else value
 
 
-def _place(tree: dict[str, Any], keys: list[str], value: Any) -> None:
+def _place(tree: dict[str, Any], keys: list[str], value: Any, root: type[Config]) -> None:
     for depth, key in enumerate(keys[:-1]):
         step = tree.setdefault(key, {})
+        if isinstance(step, str) and takes_kinds(keys[: depth + 1], root):
+            step = tree[key] = kind_by_word(step)  # a kind that was said by its word has fields all the same
         if not isinstance(step, dict):
             raise ConfigurationError(
                 f"`--set {'.'.join(keys)}` goes through `{'.'.join(keys[: depth + 1])}`, which holds a value, not keys."

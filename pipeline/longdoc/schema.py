@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-__all__ = ["Config", "explain_faults", "kind_by_word"]
+__all__ = ["Config", "explain_faults", "kind_by_word", "takes_kinds"]
 
 
 class Config(BaseModel):
@@ -26,6 +26,11 @@ class Config(BaseModel):
 def kind_by_word(value: Any) -> Any:
     """`merger: max` in a file is short for `merger: {kind: max}`: what a tagged union validates first."""
     return {"kind": value} if isinstance(value, str) else value
+
+
+def takes_kinds(path: Sequence[str], root: type[BaseModel]) -> bool:
+    """Whether what stands under these keys is one of several kinds, and so may be said by a word."""
+    return any(_tags(model) for model in _models_at(path, root))
 
 
 def explain_faults(error: ValidationError, root: type[BaseModel], prefix: str = "") -> str:

@@ -67,6 +67,15 @@ def test_another_kind_does_not_inherit_the_fields_of_the_old_one() -> None:
     assert config.model.encoder.position.kind == "sinusoidal"
 
 
+@pytest.mark.parametrize("where", ["file", "override"])
+def test_a_kind_that_was_said_by_a_word_has_fields_all_the_same(tmp_path: Path, where: str) -> None:
+    more = ["model.readout.merger=logsumexp", "model.readout.merger.sharpness=3"]
+    (tmp_path / "run.yaml").write_text("model: {readout: logits}\n" if where == "file" else "")
+    words = [] if where == "file" else ["model.readout=logits"]
+    readout = load_config(tmp_path / "run.yaml", [*words, *more]).model.readout
+    assert (readout.kind, readout.merger.kind, readout.merger.sharpness) == ("logits", "logsumexp", 3)
+
+
 def test_the_resolved_configuration_loads_to_itself(tmp_path: Path) -> None:
     config = load_config(overrides=["training.seed=5", "chunking.size=128", "chunking.overlap=32"])
     path = tmp_path / "config.resolved.yaml"
