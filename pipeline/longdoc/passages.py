@@ -7,33 +7,40 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from longdoc.text.sentences import sentence_starts
 from longdoc.types import Span
 
 __all__ = ["passages_read", "split_passages"]
 
-_SENTENCE_ENDS = frozenset(".!?;:。！？；؟؛।")
+_HALF_STOPS = frozenset(";:；؛")
 
 
 def split_passages(
-    text: str, offsets: NDArray[np.int32], shortest: int = 16, longest: int = 96
+    text: str, offsets: NDArray[np.int32], shortest: int = 16, longest: int = 96, language: str | None = None
 ) -> list[tuple[int, int]]:
-    """Token ranges that end at a sentence or line end where one comes in time.
+    """Token ranges that end where a sentence, a clause or a line does, if one comes in time.
 
     Args:
         text: the document's.
         offsets: int32 (T, 2), code points.
         shortest, longest: tokens of a passage; the last one may be shorter.
+        language: of the text, for its abbreviations; None = any.
 
     Returns:
         Half-open token ranges that partition `[0, T)`.
     """
     ranges: list[tuple[int, int]] = []
     start, count = 0, len(offsets)
+    if not count:
+        return []
+    begins = np.asarray(sentence_starts(text, language))
+    following = np.append(offsets[1:, 0], len(text))
+    sentence_ends = np.searchsorted(begins, following, "right") > np.searchsorted(begins, offsets[:, 1], "left")
     for token in range(count):
         length = token + 1 - start
-        end = int(offsets[token, 1])
-        following = int(offsets[token + 1, 0]) if token + 1 < count else len(text)
-        at_break = (text[end - 1 : end] in _SENTENCE_ENDS and following > end) or "\n" in text[end:following]
+        end, after = int(offsets[token, 1]), int(following[token])
+        clause_ends = text[end - 1 : end] in _HALF_STOPS and after > end
+        at_break = sentence_ends[token] or clause_ends or "\n" in text[end:after]
         if length >= longest or (length >= shortest and at_break):
             ranges.append((start, token + 1))
             start = token + 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from longdoc.passages import passages_read, split_passages
@@ -16,6 +18,16 @@ def test_passages_end_where_sentences_do() -> None:
     assert split_passages(text, offsets, shortest=2, longest=99) == [(0, 4), (4, 8), (8, 12)]
     assert split_passages(text, offsets, shortest=2, longest=3)[0] == (0, 3)
     assert split_passages(text, offsets[:0]) == []
+
+
+def test_a_passage_does_not_end_with_an_abbreviation_and_does_with_a_clause() -> None:
+    text = "See Roe v. Wade; it ended. So."
+    offsets = np.array([[m.start(), m.end()] for m in re.finditer(r"\w+|\S", text)], dtype=np.int32)
+    words = [text[offsets[a, 0] : offsets[b - 1, 1]] for a, b in split_passages(text, offsets, shortest=1)]
+    assert words == ["See Roe v. Wade;", "it ended.", "So."]
+    chinese = "他走。我来。"
+    each = np.array([[place, place + 1] for place in range(6)], dtype=np.int32)
+    assert split_passages(chinese, each, shortest=1) == [(0, 3), (3, 6)]
 
 
 def test_what_was_not_read_is_no_passage() -> None:

@@ -1,8 +1,8 @@
 """What a token knows beside its place in the reading order: its section, paragraph and sentence, its language.
 
 These are further axes of positions, for encodings that read them (`tree`, `depth`, `language`). They are counted from
-the text: a section begins at a Markdown heading or a form feed, a paragraph after an empty line, a sentence after a
-full stop and its kin. Formats with headings of their own say in `meta["sections"]` where sections begin, and that
+the text: a section begins at a Markdown heading or a form feed, a paragraph after an empty line, a sentence where
+`sentences.py` says so. Formats with headings of their own say in `meta["sections"]` where sections begin, and that
 counts instead. What a text does not have is 0 for all of its tokens: a letter without headings has no sections, and
 its paragraphs are children of the root.
 """
@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longdoc.languages import COMMON_LANGUAGES, language_number
+from longdoc.text.headings import told_sections
+from longdoc.text.sentences import sentence_starts
 from longdoc.types import Document
 
 __all__ = ["AXES", "Axis", "DocumentAxes"]
@@ -26,7 +28,6 @@ Axis = Literal["section", "paragraph", "sentence", "depth", "language"]
 
 _SECTION = re.compile(r"^(?=#{1,6}[ \t]+\S)|(?<=\f)", re.MULTILINE)
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*|\f\s*")
-_SENTENCE = re.compile(r"[.!?…؟۔][\"'”’»)\]]*\s+|[。！？｡।]")
 
 Ints = NDArray[np.int64]
 
@@ -42,8 +43,9 @@ class DocumentAxes:
 
     def __init__(self, document: Document, names: Sequence[Axis], languages: Sequence[str] = COMMON_LANGUAGES) -> None:
         self.text, self.language = document.text, language_number(languages, document.language)
+        self._code = document.language
         self.names = tuple(names)
-        self._told = _told_sections(document)
+        self._told = told_sections(document.text, document.meta)
 
     def of(self, offsets: NDArray[np.int32]) -> NDArray[np.int32]:
         """Code points of tokens, int32 (n, 2) -> int32 (axes, n)."""
@@ -66,7 +68,7 @@ class DocumentAxes:
     @cached_property
     def sentences(self) -> Ints:
         """Where sentences begin: a paragraph begins one too."""
-        return np.union1d(_starts(found.end() for found in _SENTENCE.finditer(self.text)), self.paragraphs)
+        return np.union1d(_starts(sentence_starts(self.text, self._code)), self.paragraphs)
 
     def section(self, starts: Ints) -> Ints:
         """Number of the section, from 1; 0 before the first."""
@@ -93,16 +95,6 @@ AXES: dict[Axis, Callable[[DocumentAxes, Ints], Ints]] = {
     "language": lambda axes, starts: np.full(len(starts), axes.language, dtype=np.int64),
 }
 """Name of an axis -> its numbers for tokens that begin at the given code points."""
-
-
-def _told_sections(document: Document) -> list[int] | None:
-    """Where the sections of a formatted document begin; None where its `meta` says nothing, or something else."""
-    told = document.meta.get("sections")
-    if not isinstance(told, list) or not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in told):
-        return None
-    starts = [start for start, _ in told]
-    fits = all(type(start) is int and 0 <= start <= len(document.text) for start in starts)
-    return starts if starts and fits else None
 
 
 def _starts(places: Iterable[int]) -> Ints:
