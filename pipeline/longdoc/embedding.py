@@ -309,7 +309,7 @@ class Embedder:
         if kind == "passages":
             short, long = self.settings.shortest_passage, self.settings.longest_passage
             ranges = passages_read(
-                split_passages(document.text, offsets, short, long), [chunk.core for chunk in chunks]
+                split_passages(document.text, offsets, short, long, document.language), [c.core for c in chunks]
             )
         if kind == "none":
             ranges = []

@@ -131,7 +131,8 @@ def explain_document(
 
     ranges: Sequence[tuple[int, int]]
     if divisible:
-        ranges = passages_read(split_passages(document.text, tokenized.offsets), [c.core for c in chunks])
+        whole = split_passages(document.text, tokenized.offsets, language=document.language)
+        ranges = passages_read(whole, [chunk.core for chunk in chunks])
         sums = [by_token[start:end].sum(axis=0) for start, end in ranges]
     else:
         ranges = [(chunk.core.start, chunk.core.end) for chunk in chunks]
