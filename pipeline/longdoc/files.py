@@ -206,7 +206,9 @@ def unlink(path: Path) -> None:
         raise cannot_write(path, error) from None
 
 
-def write_folder(folder: Path, fill: Callable[[Path], None], last: Sequence[str]) -> None:
+def write_folder(
+    folder: Path, fill: Callable[[Path], None], last: Sequence[str], superseded: Sequence[str] = ()
+) -> None:
     """Fill a hidden folder beside `folder`, bring it to the disk, and rename it into place.
 
     Where `folder` is there already, its other files stay, and ours are replaced one by one: those named in `last` are
@@ -216,6 +218,8 @@ def write_folder(folder: Path, fill: Callable[[Path], None], last: Sequence[str]
         folder: the target.
         fill: writes the files into the folder that it is given.
         last: names of the files without which readers refuse the folder.
+        superseded: names and patterns of files that would be read beside ours and are of what stood here before: those
+            that `fill` does not write go.
 
     Raises:
         CannotWriteError: no space, no permission, or a failing disk.
@@ -233,6 +237,9 @@ def write_folder(folder: Path, fill: Callable[[Path], None], last: Sequence[str]
         if folder.exists():
             for name in last:
                 (folder / name).unlink(missing_ok=True)
+            for path in {path for pattern in superseded for path in folder.glob(pattern)}:
+                if path.name not in names:
+                    path.unlink()
             sync(folder)
             for name in sorted(names, key=lambda name: (name in last, name)):
                 (temporary / name).replace(folder / name)

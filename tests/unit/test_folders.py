@@ -35,6 +35,16 @@ def test_other_files_of_a_folder_stay(tmp_path: Path) -> None:
     assert (tmp_path / "weights").read_text() == "new weights"
 
 
+def test_what_an_earlier_model_left_goes_unless_it_is_written_anew(tmp_path: Path) -> None:
+    for name in ("metrics.jsonl", "weights", "weights-2-of-2", "extra"):
+        (tmp_path / name).write_text("old")
+    write_folder(tmp_path, fill, LAST, ("weights", "weights-*", "extra", "never-there"))
+    found = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert found == {"metrics.jsonl": "old"} | {
+        name: f"new {name}" for name in ("longdoc.json", "weights", "config.json")
+    }
+
+
 def test_a_folder_cut_short_lacks_what_readers_ask_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "model"
     write_folder(target, fill, LAST)

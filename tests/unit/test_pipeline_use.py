@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from longdoc.api import build_pipeline
+from longdoc.checkpoints.native import SUPERSEDED_FILES
 from longdoc.config import load_config
 from longdoc.errors import ConfigurationError, UsageError
 from longdoc.pipeline import Pipeline
@@ -118,6 +119,19 @@ def test_saving_over_another_model_is_refused_and_leaves_it_whole(tiny_pipeline:
 
     copy_of(tiny_pipeline).save(tmp_path / "theirs", overwrite=True)
     assert Pipeline.load(tmp_path / "theirs").labels == tiny_pipeline.labels
+
+
+def test_a_model_in_the_place_of_another_is_that_of_a_new_folder(tiny_pipeline: Pipeline, tmp_path: Path) -> None:
+    copy_of(tiny_pipeline).save(tmp_path / "new")
+    copy_of(tiny_pipeline).save(tmp_path / "old")
+    for name in SUPERSEDED_FILES:
+        if "*" not in name:
+            (tmp_path / "old" / name).write_text("of another model")
+    (tmp_path / "old" / "model-00001-of-00002.safetensors").write_text("of another model")
+    copy_of(tiny_pipeline).save(tmp_path / "old", overwrite=True)
+    new, old = ({p.name: p.read_bytes() for p in (tmp_path / folder).iterdir()} for folder in ("new", "old"))
+    assert old == new
+    assert Pipeline.load(tmp_path / "old").fingerprint == Pipeline.load(tmp_path / "new").fingerprint
 
 
 def test_a_model_may_be_saved_where_it_came_from_and_keeps_its_card(tiny_pipeline: Pipeline, tmp_path: Path) -> None:

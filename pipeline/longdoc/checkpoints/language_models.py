@@ -14,7 +14,7 @@ from torch import nn
 
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.keymap import KeyMap, assign
-from longdoc.checkpoints.native import LAST_FILES, encoder_files, family_of_encoder, fill_folder
+from longdoc.checkpoints.native import LAST_FILES, SUPERSEDED_FILES, encoder_files, family_of_encoder, fill_folder
 from longdoc.checkpoints.opening import OWN_LANGUAGE_HEAD, Checkpoint, open_checkpoint
 from longdoc.checkpoints.reading import choice, mapping
 from longdoc.checkpoints.resolve import resolve_checkpoint
@@ -129,7 +129,7 @@ def save_language_model(
         fill_folder(temporary, config, tensors, tokenizer)
         (temporary / "README.md").write_text(card, encoding="utf-8")
 
-    write_folder(folder, fill, LAST_FILES)
+    write_folder(folder, fill, LAST_FILES, SUPERSEDED_FILES)
 
 
 def _head_config(checkpoint: Checkpoint) -> MaskedLanguageHeadConfig | None:

@@ -37,10 +37,12 @@ from longdoc.linear import LINEAR_FILE, LinearClassifier
 from longdoc.model import LongDocModel
 from longdoc.nn import Encoder
 from longdoc.tasks import task_named
+from longdoc.text.tokenizer_files import VOCABULARIES
 from longdoc.text.tokenizing import DocumentTokenizer
 
 __all__ = [
     "LAST_FILES",
+    "SUPERSEDED_FILES",
     "ModelSettings",
     "encoder_files",
     "family_of_encoder",
@@ -64,6 +66,14 @@ _DECIDING = (
     "tokenizer.json",
     "tokenizer_config.json",
 )
+
+SUPERSEDED_FILES = (
+    LINEAR_FILE,
+    *("model-*.safetensors", "model.safetensors.index.json"),
+    *("added_tokens.json", *VOCABULARIES),
+    *("modules.json", "sentence_bert_config.json", "config_sentence_transformers.json"),
+)
+"""What decides or describes predictions and not every model has: of an earlier model in the folder nothing stays."""
 
 
 def save_model(
@@ -110,7 +120,7 @@ def save_model(
         if linear is not None:
             (temporary / LINEAR_FILE).write_bytes(linear.to_bytes())
 
-    write_folder(folder, fill, LAST_FILES)
+    write_folder(folder, fill, LAST_FILES, SUPERSEDED_FILES)
 
 
 def refuse_other_model(folder: Path) -> None:
@@ -131,7 +141,9 @@ def save_encoder(folder: Path, encoder: Encoder, tokenizer: DocumentTokenizer) -
     Raises: as `save_model`.
     """
     config, tensors = encoder_files(encoder, family_of_encoder(encoder))
-    write_folder(folder, lambda temporary: fill_folder(temporary, config, tensors, tokenizer), LAST_FILES)
+    write_folder(
+        folder, lambda temporary: fill_folder(temporary, config, tensors, tokenizer), LAST_FILES, SUPERSEDED_FILES
+    )
 
 
 def load_model(folder: Path) -> tuple[LongDocModel, ModelSettings, DocumentTokenizer]:

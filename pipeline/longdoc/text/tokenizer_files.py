@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 
 from longdoc.errors import CheckpointError
 
-__all__ = ["CONTROL_TOKENS", "TokenizerFiles", "read_files", "token_content", "write_files"]
+__all__ = ["CONTROL_TOKENS", "VOCABULARIES", "TokenizerFiles", "read_files", "token_content", "write_files"]
 
 CONTROL_TOKENS = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token", "bos_token", "eos_token")
 
-_VOCABULARIES = ("vocab.txt", "vocab.json", "merges.txt", "spiece.model", "spm.model", "sentencepiece.bpe.model")
+VOCABULARIES = ("vocab.txt", "vocab.json", "merges.txt", "spiece.model", "spm.model", "sentencepiece.bpe.model")
+"""Files from which a `tokenizer.json` was once made; they are carried along."""
+
 _UNLIMITED = int(1e30)  # what transformers writes for "no limit"
 
 
@@ -52,7 +54,7 @@ def read_files(folder: Path) -> TokenizerFiles:
     settings: dict[str, Any] = {"model_max_length": _read_json(folder / "config.json").get("max_position_embeddings")}
     for name in ("special_tokens_map.json", "tokenizer_config.json"):
         settings |= {key: value for key, value in _read_json(folder / name).items() if value is not None}
-    vocabularies = {name: (folder / name).read_bytes() for name in _VOCABULARIES if (folder / name).is_file()}
+    vocabularies = {name: (folder / name).read_bytes() for name in VOCABULARIES if (folder / name).is_file()}
     serialised = (folder / "tokenizer.json").read_text(encoding="utf-8", errors="replace")
     return TokenizerFiles(serialised, settings, vocabularies)
 
