@@ -9,12 +9,21 @@ from __future__ import annotations
 import codecs
 import re
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 from longdoc.errors import DocumentError
 from longdoc.readers.guessing import guess_encoding
 
-__all__ = ["SAMPLE_BYTES", "Encoding", "decode_document", "repair_surrogates", "stream_encoding"]
+__all__ = [
+    "SAMPLE_BYTES",
+    "UTF8",
+    "Encoding",
+    "decode_document",
+    "decode_long_utf8",
+    "refuse_binary",
+    "repair_surrogates",
+    "stream_encoding",
+]
 
 SAMPLE_BYTES = 1 << 18
 """How much of a file is looked at to find its encoding."""
@@ -50,7 +59,7 @@ class Encoding:
         return {"encoding": self.name, "encoding_source": self.source}
 
 
-_UTF8 = Encoding("utf-8")
+UTF8 = Encoding("utf-8")
 
 
 def decode_document(data: bytes, given: str | None) -> tuple[str, Encoding]:
@@ -62,8 +71,8 @@ def decode_document(data: bytes, given: str | None) -> tuple[str, Encoding]:
         except UnicodeDecodeError as error:
             encoding = _other_than_utf8(data, error.start, given)
         else:
-            _refuse_binary(text)
-            return text, _UTF8
+            refuse_binary(text)
+            return text, UTF8
     wide = encoding.name.startswith(("utf-16", "utf-32"))
     try:
         text = data[encoding.mark :].decode(encoding.name, "surrogatepass" if wide else "strict")
@@ -73,8 +82,29 @@ def decode_document(data: bytes, given: str | None) -> tuple[str, Encoding]:
             f"Byte {error.start + encoding.mark} does not fit {encoding.name} ({encoding.source}). {_WAY_OUT}",
         ) from None
     if encoding.source != "bom":
-        _refuse_binary(text)
+        refuse_binary(text)
     return text, encoding
+
+
+def decode_long_utf8(stream: BinaryIO, given: str | None) -> str | None:
+    """The text of a file whose bytes need not be held beside it; None where it is not plainly UTF-8.
+
+    Same text as `decode_document`. Memory: the text as Python holds it (a byte a character where all are ASCII, two
+    where one is a dash or a curly quote), and a megabyte.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    sample = stream.read(SAMPLE_BYTES)
+    if _declared(sample, given) is not None:
+        return None
+    try:
+        text = decoder.decode(sample)
+        while piece := stream.read(1 << 20):
+            text += decoder.decode(piece)  # grows in place while this is its only name
+        text += decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return None
+    refuse_binary(text)
+    return text
 
 
 def stream_encoding(sample: bytes, at_end: bool, given: str | None, guess: bool = True) -> Encoding | None:
@@ -90,12 +120,12 @@ def stream_encoding(sample: bytes, at_end: bool, given: str | None, guess: bool 
         codecs.getincrementaldecoder("utf-8")().decode(sample, final=at_end)
     except UnicodeDecodeError as error:
         if given is None and not guess:
-            return _UTF8
+            return UTF8
         try:
             return _other_than_utf8(sample, error.start, given)
         except DocumentError:
-            return _UTF8
-    return _UTF8 if given is None or at_end else None
+            return UTF8
+    return UTF8 if given is None or at_end else None
 
 
 def repair_surrogates(text: str) -> tuple[str, int]:
@@ -176,8 +206,9 @@ def _is_damaged_utf8(sample: bytes) -> bool:
     return 3 * good > bad
 
 
-def _refuse_binary(text: str) -> None:
-    """Few single NULs are noise and stay, like any other control character; many are no text."""
+def refuse_binary(text: str) -> None:
+    """Raise `decode_error` for what is no text: few single NULs are noise and stay, like any other control character,
+    but many are not."""
     nuls = text.count("\0")
     if nuls and (4 * nuls > len(text) or "\0" * 8 in text):
         raise DocumentError("decode_error", f"{nuls} of {len(text)} characters are NUL, which is no text. {_WAY_OUT}")

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import io
 import tracemalloc
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from longdoc.errors import DocumentError
+from longdoc.readers import text as text_reader
+from longdoc.readers.encoding import decode_document, decode_long_utf8
 from reader_kit import documents_of, failures_of, records_of, write
 
 
@@ -60,3 +66,48 @@ def test_a_small_file_reserves_little_memory_whatever_the_limit(tmp_path: Path, 
     finally:
         tracemalloc.stop()
     assert peak < 4 << 20
+
+
+@pytest.mark.parametrize(
+    "data",
+    ["naïve — 中文 😀\r\n".encode() * 90_000, b"plain " * 300_000, "\ufeffmarked é".encode() * 9,
+     "süß".encode("utf-16"), b"caf\xe9 " * 90_000, b"\x00\xff" * 50_000, b"\x00" * 20, b"%PDF-1.7 " + b"x" * 99, b""],
+    ids=["wide", "ascii", "marked", "utf-16", "latin", "binary", "nuls", "pdf", "empty"],
+)  # fmt: skip
+def test_a_long_text_is_the_same_document_as_a_short_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes
+) -> None:
+    path = write(tmp_path / "in.txt", data)
+    (short,) = records_of(path)
+    monkeypatch.setattr(text_reader, "LONG_BYTES", 0)
+    (long,) = records_of(path)
+    assert long == short
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=40), st.integers(0, 3), st.integers(1, 5))
+def test_a_character_may_lie_across_two_pieces(text: str, bytes_before: int, repeats: int) -> None:
+    data = b"x" * ((1 << 18) - bytes_before) + text.encode() * repeats
+
+    def decoded(way):  # type: ignore[no-untyped-def]
+        try:
+            return way()
+        except DocumentError as error:
+            return error.reason
+
+    long = decoded(lambda: decode_long_utf8(io.BytesIO(data), None))
+    assert long is None or long == decoded(lambda: decode_document(data, None)[0])
+    assert long is not None, "it is plain UTF-8"
+
+
+def test_the_bytes_of_a_long_text_are_not_held_beside_it(tmp_path: Path) -> None:
+    size = text_reader.LONG_BYTES
+    path = write(tmp_path / "in.txt", b"word " * (size // 5 + 1))
+    tracemalloc.start()
+    try:
+        records = records_of(path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(documents_of(records)[0].text) > size
+    assert peak < 1.25 * size
