@@ -32,6 +32,7 @@ __all__ = ["Sandbox", "SandboxConfig", "close_sandboxes", "parse_in_sandbox"]
 _CODE = (
     "import sys; sys.path[:] = sys.argv[2:]; from longdoc.readers.sandbox_child import serve; serve(int(sys.argv[1]))"
 )
+_COUNTED_APART = 16 << 20
 _PIECE = 1 << 20
 _ROOM_FOR_STRUCTURE = 1 << 24
 _LONGEST_FAILURE = 1000
@@ -200,6 +201,7 @@ class _Process:
                 start_new_session=True,  # an interrupt on the terminal is the parent's matter
             )
             self._requests, self._answers = _pipe(self._child.stdin), _pipe(self._child.stdout)
+            self._inherited = max(self._inherited, _peak_of_this_process())  # it may have grown until the start
             started = self._receive(0, _START_SECONDS)[0] == b"D"
         except (EOFError, OSError):
             started = False
@@ -297,7 +299,8 @@ class _Process:
             return self._child.wait(), 0
         self._child.returncode = os.waitstatus_to_exitcode(status)
         peak = _in_bytes(usage.ru_maxrss)
-        return self._child.returncode, peak if peak > self._inherited else 0  # else it may be what we had, not it
+        # Within what the kernel's counters of two processes may differ by, it may be what we had, and not it.
+        return self._child.returncode, peak if peak > self._inherited + _COUNTED_APART else 0
 
 
 def _in_bytes(peak: int) -> int:
