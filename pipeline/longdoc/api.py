@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from longdoc.checkpoints import open_checkpoint, resolve_checkpoint
+from longdoc.checkpoints.answerers import adopt_answer_head
 from longdoc.checkpoints.classifiers import start_readout
 from longdoc.checkpoints.language_models import new_language_head, start_language_model
 from longdoc.checkpoints.native import ModelSettings, refuse_other_model
@@ -284,5 +285,6 @@ def build_pipeline(config: RunConfig, labels: Sequence[str]) -> Pipeline:
         else:
             asked = config.model.readout if "readout" in config.model.model_fields_set else None
             readout, readout_config = start_readout(checkpoint, settings, asked)
+            adopt_answer_head(readout, source)
             settings = settings.model_copy(update={"readout": readout_config})
     return Pipeline(LongDocModel(encoder, readout), settings, tokenizer, config.prediction)

@@ -44,7 +44,9 @@ class Decisions(Config):
     documents: int = Field(default=0, ge=0)
     """How many validation documents all this was fitted on."""
     min_score: float = Field(default=0.0, ge=0, le=1)
-    """Spans: those with less are not given."""
+    """Spans and answers: those with less are not given."""
+    no_answer_margin: float = 0.0
+    """Answers: "there is none" is said where its score exceeds that of the best answer by more than this."""
     labels_without_support: tuple[str, ...] = ()
     """Labels that no validation document has: their thresholds stayed at 0.5."""
 

@@ -256,7 +256,7 @@ class Embedder:
 
     def _tokenized(self, documents: Sequence[Document]) -> Iterator[tuple[Document, TokenizedDocument | DocumentError]]:
         """The tokens of prompt and text together, as sentence-transformers has them: a space between may be one's."""
-        shown = [replace(d, text=self.recipe.prompt + d.text, spans=None) for d in documents]
+        shown = [replace(d, text=self.recipe.prompt + d.text, spans=None, answers=None) for d in documents]
         try:
             yield from zip(documents, self.tokenizer.tokenize_many(shown), strict=True)
         except DocumentError:  # one of them fails: each is tried alone

@@ -30,9 +30,17 @@ from longdoc.text.batching import BatchingConfig, plan_batches
 from longdoc.text.batching import collate as collate_chunks
 from longdoc.text.chunking import Chunker
 from longdoc.text.tokenizing import DocumentTokenizer
-from longdoc.types import Chunk, ChunkBatch, Document, DocumentPrediction, EvidencePassage, ScoredSpan
+from longdoc.types import (
+    Chunk,
+    ChunkBatch,
+    Document,
+    DocumentPrediction,
+    DocumentResult,
+    EvidencePassage,
+    ScoredSpan,
+)
 
-__all__ = ["ChunkEvidence", "chunk_evidence", "chunks_of_spans", "explain_document"]
+__all__ = ["ChunkEvidence", "chunk_evidence", "chunks_of_result", "chunks_of_spans", "explain_document"]
 
 
 @dataclass(frozen=True)
@@ -158,6 +166,18 @@ def chunks_of_spans(
     ends = [chunk.core.end for chunk in chunker.chunks(tokenized, document)]
     first = np.searchsorted(tokenized.offsets[:, 1], [span.start for span in spans], side="right")
     return tuple(int(number) + 1 for number in np.searchsorted(ends, first, side="right"))
+
+
+def chunks_of_result(
+    document: Document, result: DocumentResult, tokenizer: DocumentTokenizer, chunker: Chunker
+) -> tuple[int, ...]:
+    """As `chunks_of_spans` for the spans of a result; an answer says itself in which chunk it was found."""
+    if not isinstance(result, DocumentPrediction):
+        return ()
+    if result.answers:
+        found = {(answer.start, answer.end): answer.chunk for answer in result.answers}
+        return tuple(found[span.start, span.end] for span in result.spans)
+    return chunks_of_spans(document, result.spans, tokenizer, chunker)
 
 
 def _token_parts(

@@ -28,7 +28,10 @@ class LongDocModel(nn.Module):
 
     def hidden(self, batch: ChunkBatch) -> Tensor:
         """The states of all tokens, (N, L, D)."""
-        return self.encoder(batch.token_ids, batch.valid, batch.positions, batch.segments)  # type: ignore[no-any-return]
+        arguments = (batch.token_ids, batch.valid, batch.positions, batch.segments)
+        if batch.token_types is None:  # an encoder of your own need not know of types
+            return self.encoder(*arguments)  # type: ignore[no-any-return]
+        return self.encoder(*arguments, token_types=batch.token_types)  # type: ignore[no-any-return]
 
     def chunk_rows(self, batch: ChunkBatch) -> Tensor:
         """The first half: chunks -> one row each, (N, F), float32 or finer."""

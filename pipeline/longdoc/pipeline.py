@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,11 +37,11 @@ from longdoc.precision import Placement, PrecisionConfig, choose_placement
 from longdoc.readers import ArrowTable
 from longdoc.schema import Config, explain_faults
 from longdoc.streaming import DocumentRows, Prepare, RowStream, as_documents, prepared_failure
-from longdoc.tasks import Task, task_named
+from longdoc.tasks import TASKS, Task, task_named
 from longdoc.tasks.label_task import LabelTask
 from longdoc.text.axes import AXES
 from longdoc.text.batching import BatchingConfig
-from longdoc.text.chunking import ChunkingConfig, PreparedDocument, prepare_many
+from longdoc.text.chunking import ChunkingConfig, PreparedDocument
 from longdoc.text.tokenizing import DocumentTokenizer
 from longdoc.types import Document, DocumentEmbedding, DocumentFailure, DocumentPrediction, DocumentResult
 from longdoc.version import __version__
@@ -86,6 +86,7 @@ class Pipeline:
         self.prediction = prediction or PredictionConfig()
         self.placement: Placement = choose_placement(self.prediction.precision)
         self.model = model.to(self.placement.device).eval()
+        self.task.check_tokenizer(tokenizer, model.encoder.config)
         self.chunker = settings.chunking.build(tokenizer)
         model.readout.fit_chunks(self.chunker.body)
         self.linear = linear
@@ -129,7 +130,7 @@ class Pipeline:
 
         Args:
             source: `default` (the embedded all-MiniLM-L6-v2), a folder, or a hub id.
-            labels: names of the labels.
+            labels: names of the labels; none for a task whose scores have names of their own.
             seed: of the head's random start.
             settings: further fields of `ModelSettings`: `task`, `chunking`, `readout`.
 
@@ -138,11 +139,15 @@ class Pipeline:
             CheckpointError: no such checkpoint, or a damaged one.
         """
         from longdoc.checkpoints import open_checkpoint, resolve_checkpoint
+        from longdoc.checkpoints.answerers import adopt_answer_head
         from longdoc.checkpoints.classifiers import own_task, start_readout
         from longdoc.checkpoints.resolve import pinned_name
 
         if isinstance(labels, str):
             raise UsageError("`labels` must be a list of names, but is one string. Pass labels=['yes', 'no'].")
+        asked_task = settings.get("task")
+        if not labels and isinstance(asked_task, str) and asked_task in {task.name for task in TASKS}:
+            labels = task_named(asked_task).own_labels
         if not labels:
             raise UsageError("`labels` must name at least one label, but is empty. Pass labels=['yes', 'no'].")
         folder = resolve_checkpoint(source)
@@ -158,6 +163,7 @@ class Pipeline:
             torch.manual_seed(seed)
             asked = chosen.readout if "readout" in settings else None
             readout, readout_config = start_readout(checkpoint, chosen, asked)
+            adopt_answer_head(readout, folder)
         chosen = chosen.model_copy(update={"readout": readout_config})
         return cls(LongDocModel(checkpoint.encoder, readout), chosen, tokenizer, prediction)
 
@@ -326,24 +332,36 @@ class Pipeline:
         """All answers as a list, in input order. Arguments and errors as those of `stream`."""
         return list(self.stream(documents, text_column))
 
-    def __call__(self, texts: str | Document | Iterable[str | Document], top_k: int | None = 1) -> Any:
+    def __call__(
+        self,
+        texts: str | Document | Mapping[str, str] | Iterable[str | Document | Mapping[str, str]] | None = None,
+        top_k: int | None = 1,
+        *,
+        question: str | Sequence[str] | None = None,
+        context: str | Sequence[str] | None = None,
+    ) -> Any:
         """Shaped as the pipeline of `transformers` for such a task: for labels and numbers that of text-classification,
-        for spans that of token-classification with aggregation.
+        for spans that of token-classification with aggregation, for questions that of question-answering.
 
         Args:
-            texts: one text or document, or a list of them, of any length.
-            top_k: 1 gives the best label of each text; None all labels, best first; k the best k.
+            texts: one text or document, or a list of them, of any length; with a question, as a document or as
+                `{"question": ..., "context": ...}`, where that is the task.
+            top_k: 1 gives the best label (answer) of each text; None all, best first; k the best k.
+            question, context: instead of `texts`: a question and a text, or lists of them; one text may be asked
+                several questions.
 
         Returns:
             A list of `{"label": ..., "score": ...}`; with `top_k` other than 1 and a list of texts, a list of such
-            lists. Where the model abstains, `"abstained": True` stands beside them.
+            lists. Where the model abstains, `"abstained": True` stands beside them. For spans and answers see
+            `Spans.show` and `QuestionAnswering.show`.
 
         Raises:
             UsageError: a text has no answer; the message names its number and the reason. Or `top_k` is less than 1.
         """
         if top_k is not None and (isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1):
             raise UsageError("`top_k` must be at least 1, or None for all labels, but is not.")
-        single = isinstance(texts, str | Document)
+        items = self.task.asked(texts, question, context)
+        single = isinstance(items, str | Document)
         asked: list[str] = []
 
         def noted(items: Iterator[Document | DocumentFailure]) -> Iterator[Document | DocumentFailure]:
@@ -351,7 +369,7 @@ class Pipeline:
                 asked.append(item.text if isinstance(item, Document) else "")
                 yield item
 
-        given = as_documents([texts] if isinstance(texts, str | Document) else texts)
+        given = as_documents([items] if single else items)
         answers: list[DocumentPrediction] = []
         for number, result in enumerate(self.stream(noted(given))):
             if isinstance(result, DocumentFailure):
@@ -434,7 +452,7 @@ class Pipeline:
 
     def prepare(self, documents: Sequence[Document]) -> list[PreparedDocument | DocumentFailure]:
         """Tokens and chunks of documents, failures in their places."""
-        prepared = prepare_many(documents, self.tokenizer, self.chunker, self.task.needs_tokens)
+        prepared = self.task.prepare(documents, self.tokenizer, self.chunker)
         if self.linear is None:
             return prepared
         return [

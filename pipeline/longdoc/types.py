@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # torch takes two seconds to import, and readers, plans and `
     import torch
 
 __all__ = [
+    "AnswerSpan",
     "Chunk",
     "ChunkBatch",
     "Document",
@@ -72,6 +73,24 @@ class ScoredSpan(NamedTuple):
     score: float
 
 
+class AnswerSpan(NamedTuple):
+    """A place in the text that may answer a question: `text == document[start:end]`.
+
+    Attributes:
+        score: the probability that just this is the answer, among all places and that there is none.
+        chunk: number of the chunk that it was found in, from 1.
+    """
+
+    start: int
+    end: int
+    text: str
+    score: float
+    chunk: int
+
+    def __repr__(self) -> str:
+        return f"AnswerSpan(start={self.start}, end={self.end}, score={self.score}, chunk={self.chunk})"
+
+
 class LabelScore(NamedTuple):
     """One label of a prediction.
 
@@ -117,6 +136,8 @@ class Document:
         labels: all right labels (multi-label tasks).
         target: the right number (regression).
         spans: the right spans, code points of `text`.
+        question: what is asked of the text (question answering).
+        answers: the right answers to it, code points of `text`, any of which will do; empty = the text has none.
         language: a language code, where an explicit column gives one; never guessed.
         meta: every other field of the record, carried along.
     """
@@ -129,17 +150,24 @@ class Document:
     spans: tuple[LabelledSpan, ...] | None = None
     language: str | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
+    question: str | None = None
+    answers: tuple[Span, ...] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id:
             raise UsageError("`id` of a document must be a string that is not empty, but is not.")
         if not isinstance(self.text, str):
             raise UsageError(f"`text` of a document must be a string, but is {type(self.text).__name__} instead.")
-        for number, span in enumerate(self.spans or ()):
-            if not 0 <= span.start < span.end <= len(self.text):
+        if self.question is not None and not isinstance(self.question, str):
+            kind = type(self.question).__name__
+            raise UsageError(f"`question` of a document must be a string or None, but is {kind} instead.")
+        places = [("spans", n, s.start, s.end) for n, s in enumerate(self.spans or ())]
+        places += [("answers", n, start, end) for n, (start, end) in enumerate(self.answers or ())]
+        for name, number, start, end in places:
+            if not 0 <= start < end <= len(self.text):
                 raise UsageError(
-                    f"`spans[{number}]` of document {short_digest(self.id)} must satisfy 0 <= start < end <= "
-                    f"{len(self.text)}, but is ({span.start}, {span.end}) instead."
+                    f"`{name}[{number}]` of document {short_digest(self.id)} must satisfy 0 <= start < end <= "
+                    f"{len(self.text)}, but is ({start}, {end}) instead."
                 )
 
     def __repr__(self) -> str:
@@ -197,6 +225,7 @@ class Chunk:
         token_ids: int32[n] with special tokens, n <= size.
         lead: number of special tokens before the body: the body is `[lead, lead + len(span))`.
         axes: int32 (A, n), what the tokens know beside their order (`text/axes.py`); 0 for special tokens.
+        token_types: int32[n], which of the two texts of a pair each token belongs to; None = all to one.
     """
 
     doc_id: str
@@ -207,6 +236,7 @@ class Chunk:
     token_ids: NDArray[np.int32]
     lead: int
     axes: NDArray[np.int32] | None = None
+    token_types: NDArray[np.int32] | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.ordinal < self.total:
@@ -246,6 +276,7 @@ class ChunkBatch:
             axis 0 (rows and columns, steps in a tree, languages); None for 0, 1, 2 ...
         segments: int64 (N, L) for packed rows, else None.
         ordinals: int64 (N,), the number of each chunk in its document; None = rows stand in the order of the text.
+        token_types: int64 (N, L), which of the two texts of a pair each token belongs to; None = all to one, 0.
         chunks: the chunks themselves; rows past `len(chunks)` are filler whose output is thrown away.
     """
 
@@ -260,6 +291,7 @@ class ChunkBatch:
     positions: torch.Tensor | None = None
     segments: torch.Tensor | None = None
     ordinals: torch.Tensor | None = None
+    token_types: torch.Tensor | None = None
 
     def to(self, device: torch.device | str) -> ChunkBatch:
         """The same batch with every tensor on `device`."""
@@ -279,6 +311,7 @@ class ChunkBatch:
             positions=move(self.positions),
             segments=move(self.segments),
             ordinals=move(self.ordinals),
+            token_types=move(self.token_types),
         )
 
     def __repr__(self) -> str:
@@ -296,7 +329,10 @@ class DocumentPrediction:
         label, score: the best label and its probability (single-label tasks).
         labels: all labels, best first.
         value: the number (regression).
-        spans: predicted spans, sorted.
+        spans: predicted spans, sorted; of a question the answer that is given.
+        question: what was asked of the document, where that is the task.
+        answer: the text that answers it; None where it has none, or none that is sure enough (`abstained`).
+        answers: the best answers with their places, best first, whatever is given.
         n_tokens, n_chunks: tokens of the document and chunks made of it.
         tokens_read: distinct document tokens that the encoder saw.
         unknown_share: share of characters under unknown tokens, or that are U+FFFD.
@@ -321,12 +357,15 @@ class DocumentPrediction:
     logits: tuple[float, ...] = ()
     abstained: bool = False
     loss: float | None = None
+    question: str | None = None
+    answer: str | None = None
+    answers: tuple[AnswerSpan, ...] = ()
 
     ok = True
 
     def to_dict(self) -> dict[str, Any]:
-        """The row of the public contract: plain Python values, every key present."""
-        return {
+        """The row of the public contract: plain Python values, every key present; for a question its own keys too."""
+        row = {
             "id": self.id,
             "status": "ok",
             "reason": None,
@@ -346,6 +385,10 @@ class DocumentPrediction:
             "unknown_share": self.unknown_share,
             "evidence": None if self.evidence is None else [passage._asdict() for passage in self.evidence],
         }
+        if self.question is None:
+            return row
+        asked = {"question": self.question, "answer": self.answer}
+        return row | asked | {"answers": [answer._asdict() for answer in self.answers]}
 
     def __repr__(self) -> str:
         return (

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from longdoc.jobs.rows import PARQUET_SCHEMA, PREDICTIONS
+from longdoc.jobs.answer_rows import ANSWERS
+from longdoc.jobs.rows import PREDICTIONS, RowKind
 from longdoc.types import DocumentResult
 
 __all__ = ["to_table"]
@@ -18,6 +19,8 @@ def to_table(results: Iterable[DocumentResult]) -> pa.Table:
     Its columns are those of a job's files. `.to_pandas()` makes a data frame of it; polars, DuckDB and others take it
     as it is.
     """
-    rows = [PREDICTIONS.row(result) for result in results]
-    columns = [pa.array([row[column.name] for row in rows], column.type) for column in PARQUET_SCHEMA]
-    return pa.Table.from_arrays(columns, schema=PARQUET_SCHEMA)
+    given = list(results)
+    kind: RowKind = ANSWERS if any(getattr(result, "question", None) is not None for result in given) else PREDICTIONS
+    rows = [kind.row(result) for result in given]
+    columns = [pa.array([row[column.name] for row in rows], column.type) for column in kind.schema]
+    return pa.Table.from_arrays(columns, schema=kind.schema)

@@ -7,7 +7,7 @@ from typing import Any
 
 from longdoc.checkpoints.bert_layout import embedding_rules, fields_from_hf, fields_to_hf, full_names, layer_rules
 from longdoc.checkpoints.family import Family
-from longdoc.checkpoints.heads import LanguageModelFormat, plain_tagger, pooler_head
+from longdoc.checkpoints.heads import LanguageModelFormat, plain_answerer, plain_tagger, pooler_head
 from longdoc.checkpoints.keymap import KeyMap
 from longdoc.checkpoints.reading import activation_of, choice, encoder_config, refuse_decoders
 from longdoc.nn import EncoderConfig
@@ -38,6 +38,7 @@ BERT = Family(
     keys=KeyMap([*embedding_rules("bert"), *layer_rules("bert")]),
     classifier=pooler_head("BertForSequenceClassification", "bert", *_DROPOUTS),
     tagger=plain_tagger("BertForTokenClassification", *_DROPOUTS),
+    answerer=plain_answerer("BertForQuestionAnswering"),
     language_model=LanguageModelFormat(
         architecture="BertForMaskedLM",
         keys=KeyMap(

@@ -7,7 +7,7 @@ from typing import Any
 
 from longdoc.checkpoints.bert_layout import embedding_rules, fields_from_hf, fields_to_hf, full_names, layer_rules
 from longdoc.checkpoints.family import Family
-from longdoc.checkpoints.heads import ClassifierFormat, head_dropout, plain_tagger
+from longdoc.checkpoints.heads import ClassifierFormat, head_dropout, plain_answerer, plain_tagger
 from longdoc.checkpoints.keymap import KeyMap
 from longdoc.checkpoints.reading import ACTIVATION_TO_HF, activation_of, choice, encoder_config, require, whole
 from longdoc.errors import CheckpointError
@@ -113,6 +113,7 @@ DEBERTA = Family(
         to_hf=_readout_to_hf,
     ),
     tagger=plain_tagger("DebertaV2ForTokenClassification", "hidden_dropout_prob"),
+    answerer=plain_answerer("DebertaV2ForQuestionAnswering"),
     fix_name=full_names("deberta", "embeddings.", "encoder."),
     ignored=(
         "deberta.embeddings.position_ids",

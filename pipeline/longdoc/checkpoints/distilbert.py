@@ -7,7 +7,7 @@ from typing import Any
 
 from longdoc.checkpoints.bert_layout import embedding_rules, full_names
 from longdoc.checkpoints.family import Family
-from longdoc.checkpoints.heads import ClassifierFormat, head_dropout, plain_tagger
+from longdoc.checkpoints.heads import ClassifierFormat, head_dropout, plain_answerer, plain_tagger
 from longdoc.checkpoints.keymap import KeyMap
 from longdoc.checkpoints.reading import ACTIVATION_TO_HF, activation_of, choice, encoder_config
 from longdoc.nn import EncoderConfig
@@ -81,6 +81,7 @@ DISTILBERT = Family(
         to_hf=lambda _, head: {"seq_classif_dropout": head.dropout},
     ),
     tagger=plain_tagger("DistilBertForTokenClassification", "dropout"),
+    answerer=plain_answerer("DistilBertForQuestionAnswering", "qa_dropout"),
     fix_name=full_names("distilbert", "embeddings.", "transformer."),
     ignored=(
         "distilbert.embeddings.position_ids",

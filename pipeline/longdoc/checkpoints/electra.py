@@ -7,7 +7,7 @@ from typing import Any
 
 from longdoc.checkpoints.bert_layout import embedding_rules, fields_from_hf, fields_to_hf, full_names, layer_rules
 from longdoc.checkpoints.family import Family
-from longdoc.checkpoints.heads import dense_head, plain_tagger
+from longdoc.checkpoints.heads import dense_head, plain_answerer, plain_tagger
 from longdoc.checkpoints.keymap import KeyMap
 from longdoc.checkpoints.reading import choice, encoder_config, refuse_decoders
 from longdoc.nn import EncoderConfig
@@ -46,6 +46,7 @@ ELECTRA = Family(
     ),
     classifier=dense_head("ElectraForSequenceClassification", "gelu", *_DROPOUTS),
     tagger=plain_tagger("ElectraForTokenClassification", *_DROPOUTS),
+    answerer=plain_answerer("ElectraForQuestionAnswering"),
     fix_name=full_names("electra", "embeddings.", "embeddings_project.", "encoder."),
     ignored=(
         "electra.embeddings.position_ids",

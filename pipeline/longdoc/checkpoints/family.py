@@ -26,6 +26,7 @@ class Family:
         keys: names of the encoder's tensors.
         classifier: what its sequence classification head is; None where the family has none of its own.
         tagger: the same for token classification.
+        answerer: the same for question answering.
         language_model: the same for masked words.
         fusions: modules of theirs that hold several of ours.
         fix_name: old and short spellings of a name -> the full one.
@@ -43,6 +44,7 @@ class Family:
     keys: KeyMap
     classifier: ClassifierFormat | None
     tagger: TaggerFormat | None = None
+    answerer: TaggerFormat | None = None
     language_model: LanguageModelFormat | None = None
     fusions: tuple[Fusion, ...] = ()
     fix_name: Callable[[str], str] = str

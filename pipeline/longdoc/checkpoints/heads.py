@@ -1,4 +1,4 @@
-"""How a family's files describe what stands on its encoder: classifiers, taggers, and the head for masked words."""
+"""How a family's files describe what stands on its encoder: classifiers, taggers, and what else has a head."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ __all__ = [
     "TaggerFormat",
     "dense_head",
     "head_dropout",
+    "plain_answerer",
     "plain_tagger",
     "pooler_head",
 ]
@@ -66,7 +67,8 @@ class ClassifierFormat:
 
 @dataclass(frozen=True)
 class TaggerFormat:
-    """A family's own model for token classification; `from_hf` gives the head, which acts on each token."""
+    """A family's own model for token classification or question answering; `from_hf` gives the head, which acts on each
+    token."""
 
     architecture: str
     keys: KeyMap
@@ -140,4 +142,13 @@ def plain_tagger(architecture: str, *dropouts: str, default: float = 0.1) -> Tag
         architecture=architecture,
         keys=KeyMap([("classifier", "output")]),
         from_hf=lambda config: {"kind": "linear", "dropout": head_dropout(config, *dropouts, default=default)},
+    )
+
+
+def plain_answerer(architecture: str, *dropouts: str) -> TaggerFormat:
+    """One linear layer on each token, for the start and the end of an answer; most families have no dropout there."""
+    return TaggerFormat(
+        architecture=architecture,
+        keys=KeyMap([("qa_outputs", "output")]),
+        from_hf=lambda config: {"kind": "linear", "dropout": head_dropout(config, *dropouts, default=0.0)},
     )

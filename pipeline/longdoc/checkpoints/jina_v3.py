@@ -12,7 +12,7 @@ from typing import Any
 
 from longdoc.checkpoints.bert_layout import fields_from_hf, fields_to_hf, full_names
 from longdoc.checkpoints.family import Family
-from longdoc.checkpoints.heads import dense_head, plain_tagger
+from longdoc.checkpoints.heads import dense_head, plain_answerer, plain_tagger
 from longdoc.checkpoints.keymap import QUERY_KEY_VALUE, Fusion, KeyMap
 from longdoc.checkpoints.reading import choice, encoder_config
 from longdoc.checkpoints.rope import rope_from_hf, rope_to_hf
@@ -94,6 +94,7 @@ JINA_V3 = Family(
     fusions=(Fusion(f"{_LAYER}.mixer.Wqkv", QUERY_KEY_VALUE),),
     classifier=dense_head("JinaEmbeddingsV3ForSequenceClassification", "tanh", *_DROPOUTS),
     tagger=plain_tagger("JinaEmbeddingsV3ForTokenClassification", *_DROPOUTS),
+    answerer=plain_answerer("JinaEmbeddingsV3ForQuestionAnswering"),
     fix_name=_fix_name,
     ignored=("adapters.", "roberta.embeddings.position_ids", "lm_head.", "qa_outputs.", "classifier."),
     carried=("roberta.pooler.",),

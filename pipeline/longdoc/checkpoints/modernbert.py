@@ -162,6 +162,11 @@ MODERNBERT = Family(
         keys=KeyMap([*_HEAD_NAMES, ("classifier", "output")]),
         from_hf=_head,
     ),
+    answerer=TaggerFormat(
+        architecture="ModernBertForQuestionAnswering",
+        keys=KeyMap([*_HEAD_NAMES, ("classifier", "output")]),
+        from_hf=_head,
+    ),
     language_model=LanguageModelFormat(
         architecture="ModernBertForMaskedLM",
         keys=KeyMap([*_HEAD_NAMES, ("decoder", "output")]),

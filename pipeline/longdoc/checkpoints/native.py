@@ -17,6 +17,7 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
+from longdoc.checkpoints.answerers import holds_answerer, load_question_answerer
 from longdoc.checkpoints.classifiers import holds_classifier, load_classifier
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.keymap import assign
@@ -147,7 +148,7 @@ def save_encoder(folder: Path, encoder: Encoder, tokenizer: DocumentTokenizer) -
 
 
 def load_model(folder: Path) -> tuple[LongDocModel, ModelSettings, DocumentTokenizer]:
-    """Open a model folder, or a sequence or token classification model of transformers, in evaluation mode.
+    """Open a model folder, or a model of transformers for classification or question answering, in evaluation mode.
 
     Raises:
         CheckpointError: no such folder, not a model folder, or files that do not fit together.
@@ -160,6 +161,8 @@ def load_model(folder: Path) -> tuple[LongDocModel, ModelSettings, DocumentToken
             return *load_classifier(folder), DocumentTokenizer.from_folder(folder)
         if holds_tagger(folder):
             return *load_span_finder(folder), DocumentTokenizer.from_folder(folder)
+        if holds_answerer(folder):
+            return *load_question_answerer(folder), DocumentTokenizer.from_folder(folder)
         raise CheckpointError(
             f"`{folder}` must be a model folder, but holds no `longdoc.json`. Train a model into it first; an encoder "
             "alone is opened with `load_encoder`."

@@ -10,7 +10,7 @@ from typing import Any
 
 from longdoc.checkpoints.bert_layout import embedding_rules, fields_from_hf, fields_to_hf, full_names, layer_rules
 from longdoc.checkpoints.family import Family
-from longdoc.checkpoints.heads import LanguageModelFormat, dense_head, plain_tagger
+from longdoc.checkpoints.heads import LanguageModelFormat, dense_head, plain_answerer, plain_tagger
 from longdoc.checkpoints.keymap import KeyMap
 from longdoc.checkpoints.reading import choice, encoder_config, refuse_decoders, whole
 from longdoc.nn import EncoderConfig
@@ -59,6 +59,7 @@ def _family(model_type: str, name: str) -> Family:
         keys=KeyMap([*embedding_rules("roberta"), *layer_rules("roberta")]),
         classifier=dense_head(f"{name}ForSequenceClassification", "tanh", *_DROPOUTS),
         tagger=plain_tagger(f"{name}ForTokenClassification", *_DROPOUTS),
+        answerer=plain_answerer(f"{name}ForQuestionAnswering"),
         language_model=LanguageModelFormat(
             architecture=f"{name}ForMaskedLM",
             keys=KeyMap(

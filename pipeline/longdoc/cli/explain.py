@@ -30,12 +30,12 @@ def explain(
         from longdoc.cli.trained import settled
         from longdoc.config import dump_resolved
         from longdoc.errors import counted
-        from longdoc.evidence import chunks_of_spans
+        from longdoc.evidence import chunks_of_result
         from longdoc.files import check_file_output, write_text
         from longdoc.pipeline import Pipeline
         from longdoc.readers import read_documents
         from longdoc.report.html import ExplainedDocument, explanation_page
-        from longdoc.types import Document, DocumentFailure, DocumentPrediction
+        from longdoc.types import Document, DocumentFailure
 
         resolved = settled(load(config, overrides, "explain", HEEDS), model)
         check_file_output(output)
@@ -50,8 +50,7 @@ def explain(
                 document = record.document
                 if isinstance(document, Document):
                     result = pipeline.explain(document)
-                    spans = result.spans if isinstance(result, DocumentPrediction) else ()
-                    chunks = chunks_of_spans(document, spans, pipeline.tokenizer, pipeline.chunker)
+                    chunks = chunks_of_result(document, result, pipeline.tokenizer, pipeline.chunker)
                     items.append(ExplainedDocument(result, document.text, chunks))
                 else:
                     items.append(ExplainedDocument(document, ""))

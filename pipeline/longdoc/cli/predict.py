@@ -45,7 +45,9 @@ def predict(
         from longdoc.cli.trained import settled
         from longdoc.config import dump_resolved
         from longdoc.files import check_folder_output
+        from longdoc.jobs.row_kinds import rows_of
         from longdoc.jobs.runner import run_job
+        from longdoc.tasks import task_named
 
         check_folder_output(output, written=False)
         resolved = settled(load(config, overrides, "predict", HEEDS), model)
@@ -55,6 +57,11 @@ def predict(
         )
         resolved = resolved.model_copy(update={"job": job})
         opener = partial(open_predictor, model, resolved.prediction, job.evidence)
+        paths = [*inputs, *(more or [])]
+        rows = rows_of({"rows.kind": task_named(resolved.model.task).row_kind})
+        if dry:
+            predictor = opener()
+            raise typer.Exit(dry_run(paths, output, predictor, _chunks_of(predictor), resolved.read, job, rows))
         with show_progress("predict") as tell:
             report = run_job(
                 [*inputs, *(more or [])],

@@ -18,7 +18,6 @@ from longdoc.jobs.job_plan import JobPlan, PartPlan, check_schema_version
 from longdoc.jobs.names import work_folder
 from longdoc.jobs.row_kinds import rows_of
 from longdoc.jobs.rows import (
-    ABSTAINED,
     PARQUET_SCHEMA,
     PLAN_KEY,
     VERSION_KEY,
@@ -99,7 +98,8 @@ def check_and_read_part(output: Path, plan: JobPlan, part: PartPlan) -> tuple[Pa
     """`check_part` for those who need the rows as well; the file is read once."""
     path = output / plan.part_name(part)
     data = _read_bytes(path)
-    table = _to_table(path, data, rows_of(plan.settings).schema)
+    kind = rows_of(plan.settings)
+    table = _to_table(path, data, kind.schema)
     if (table.schema.metadata or {}).get(PLAN_KEY) != plan.fingerprint.encode():
         raise JobError(f"{path} belongs to another job: it was not written for the plan beside it.")
     if table.num_rows != part.documents:
@@ -113,7 +113,7 @@ def check_and_read_part(output: Path, plan: JobPlan, part: PartPlan) -> tuple[Pa
             raise JobError(f"{path} must have a reason for each failed row and for no other, but row {row} differs.")
         if reason is not None:
             reasons[reason] += 1
-    abstained = table.column("detail").to_pylist().count(ABSTAINED)
+    abstained = table.column("detail").to_pylist().count(kind.abstained)
     return _outcome(part, data, table.num_rows, reasons, abstained), table
 
 

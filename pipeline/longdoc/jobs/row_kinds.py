@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from longdoc.errors import JobError
+from longdoc.jobs.answer_rows import ANSWERS
 from longdoc.jobs.embedding_rows import EmbeddingRows
 from longdoc.jobs.rows import PREDICTIONS, RowKind
 
@@ -15,6 +16,7 @@ __all__ = ["KINDS", "rows_of"]
 KINDS: dict[str, Callable[[Mapping[str, Any]], RowKind]] = {
     "predictions": lambda settings: PREDICTIONS,
     "embeddings": EmbeddingRows.from_settings,
+    "answers": lambda settings: ANSWERS,
 }
 
 

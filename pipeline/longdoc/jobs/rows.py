@@ -73,10 +73,12 @@ class RowKind(ABC):
         schema: the columns.
         settings: what the plan says of the rows beside the model, by keys that begin with `rows.`; with them
             `row_kinds.rows_of` finds the kind again. Empty for predictions.
+        abstained: `detail` of a row in which the model abstains.
     """
 
     schema: pa.Schema
     settings: Mapping[str, Any]
+    abstained: str = ABSTAINED
 
     @abstractmethod
     def row(self, result: Any) -> dict[str, Any]:
@@ -100,7 +102,7 @@ class PredictionRows(RowKind):
     def row(self, result: DocumentPrediction | DocumentFailure) -> dict[str, Any]:
         extra = failure_columns(result)
         if isinstance(result, DocumentPrediction) and result.abstained:
-            extra["detail"] = ABSTAINED
+            extra["detail"] = self.abstained
         return result.to_dict() | extra
 
     def numbers(self, result: DocumentPrediction) -> Iterable[float | None]:

@@ -59,6 +59,7 @@ class Encoder(nn.Module):
         valid: Tensor | None = None,
         positions: Tensor | None = None,
         segments: Tensor | None = None,
+        token_types: Tensor | None = None,
     ) -> Tensor:
         """One state for each token.
 
@@ -69,6 +70,8 @@ class Encoder(nn.Module):
             positions: int64 (N, L) or (1, L); None = counted from the real tokens of each segment. With further axes,
                 which some position encodings read: (A, 1|N, L), axis 0 is the reading order.
             segments: int64 (N, L) where several texts share a row; they do not see each other.
+            token_types: int64 (N, L), which text of a pair each token belongs to; None = all to the first. Nothing to
+                an encoder with fewer than two types.
 
         Returns:
             (N, L, D). States of padding are finite and mean nothing.
@@ -88,7 +91,8 @@ class Encoder(nn.Module):
 
         x = self.word(token_ids)
         if self.token_type is not None:
-            x = x + self.token_type.weight[0]
+            is_pair = token_types is not None and self.config.token_types > 1
+            x = x + (self.token_type(token_types) if is_pair else self.token_type.weight[0])
         x = self.position.embed(x, positions)
         if valid is not None:
             x = x.masked_fill(~valid[..., None], 0.0)

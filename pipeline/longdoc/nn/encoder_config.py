@@ -72,7 +72,7 @@ class EncoderConfig(Config):
     position: PositionConfig = LearnedConfig()
     """The position encoding, by its `kind`."""
     token_types: int = Field(default=0, ge=0, le=_LARGEST)
-    """Rows of the token type table (BERT has 2); every token has type 0."""
+    """Rows of the token type table (BERT has 2); tokens have type 0, but for the second text of a pair."""
     window: Window | tuple[Window, ...] = None
     """A token attends to this many tokens on each side; None = to all. Several = one for layer 0, 1 ... and from the
     first again (ModernBERT, whose every third layer attends to everything: null, 64, 64)."""

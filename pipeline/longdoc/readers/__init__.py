@@ -104,8 +104,8 @@ def load_labelled(inputs: Sequence[str | Path], settings: ReadConfig = _DEFAULT)
 
     Strict where `read_source` is not: a label, number or span that cannot be used is a failure here.
 
-    Raises one `DataError` that counts all failures, documents without a `label`, `labels`, `target` or `spans`
-    included, and names the first ten places; `DuplicateIdError` if two documents have one id.
+    Raises one `DataError` that counts all failures, documents without a `label`, `labels`, `target`, `spans` or
+    `answers` included, and names the first ten places; `DuplicateIdError` if two documents have one id.
     """
     return _strictly(read_documents(inputs, settings))
 
@@ -126,7 +126,7 @@ def _strictly(records: Iterable[Record]) -> list[Document]:
             faults.append(f"{record.place} ({document.reason}: {detail})")
         elif record.gold_fault:
             faults.append(f"{record.place} (unreadable: {record.gold_fault})")
-        elif all(gold is None for gold in (document.label, document.labels, document.target, document.spans)):
+        elif not _is_labelled(document):
             faults.append(f"{record.place} (it has no label)")
         else:
             first = places.setdefault(document.id, record.place)
@@ -158,6 +158,11 @@ def source_digest(source: Source) -> str:
     except (DocumentError, OSError) as error:
         refusal = f"{source.name}\0{type(error).__name__}"
     return hashlib.sha256(refusal.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _is_labelled(document: Document) -> bool:
+    gold = (document.label, document.labels, document.target, document.spans, document.answers)
+    return any(value is not None for value in gold)
 
 
 def _reader_of(source: Source) -> Reader | None:

@@ -35,6 +35,11 @@ class FieldMap(Config):
     """The right number."""
     spans: str | None = "spans"
     """A list of `{"start", "end", "label"}` (in CSV as JSON inside the cell)."""
+    question: str | None = "question"
+    """What is asked of the document."""
+    answers: str | None = "answers"
+    """The right answers, read where there is a question: a list of `{"start", "end"}`, or as in SQuAD `{"text": [...],
+    "answer_start": [...]}`; an empty list = the document has none (in CSV as JSON inside the cell)."""
     language: str | None = "language"
     """A language code."""
 

@@ -29,8 +29,8 @@ _DELIMITERS = (",", ";", "\t", "|")
 class CsvReader(FileReader):
     """One record a row; quotes as in RFC 4180. Blank lines are skipped unless there is only one column.
 
-    `labels` and `spans` are JSON inside their cells. Raises `DataError` for a header without the text column or with
-    a column twice.
+    `labels`, `spans` and `answers` are JSON inside their cells. Raises `DataError` for a header without the text
+    column or with a column twice.
     """
 
     name = "CSV"
@@ -72,7 +72,7 @@ def _header_names(header: Row, source: Source, settings: ReadConfig) -> list[str
 def _values(row: Row, names: list[str], settings: ReadConfig) -> dict[str, Any]:
     values: dict[str, Any] = dict(zip(names, row.cells, strict=True))
     mapped = settings.fields
-    for name in (mapped.labels, mapped.spans):
+    for name in (mapped.labels, mapped.spans, mapped.answers):
         if name is not None and name in values:
             values[name] = _parsed(values[name], name)
     if mapped.target in values:

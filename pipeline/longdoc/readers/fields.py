@@ -37,6 +37,8 @@ class RecordFields:
         self._labels = columns.labels
         self._target = columns.target
         self._spans = columns.spans
+        self._question = columns.question
+        self._answers = columns.answers
         self._language = columns.language
         self._mapped = frozenset(column for _, column in columns if column is not None)
         self._limit = settings.max_bytes
@@ -68,7 +70,7 @@ class RecordFields:
         language = given.get(self._language)
         faults: list[str] = []
 
-        def right(read: Callable[..., T | None], column: str | None, *more: int) -> T | None:
+        def right(read: Callable[..., T | None], column: str | None, *more: int | str) -> T | None:
             value = given.get(column)
             if value is None:
                 return None
@@ -78,6 +80,7 @@ class RecordFields:
                 faults.append(str(error))
                 return None
 
+        question = right(gold.string, self._question)
         document = Document(
             id=identity,
             text=text,
@@ -87,6 +90,8 @@ class RecordFields:
             spans=right(gold.spans, self._spans, len(text)),
             language=gold.string(language, f"{self._language}") if isinstance(language, str) else None,
             meta=meta,
+            question=question,
+            answers=None if question is None else right(gold.answers, self._answers, text),
         )
         return document, " ".join(faults)
 

@@ -1,4 +1,4 @@
-"""Reading one field of a record as an id, a label, labels, a number or spans, or saying what is wrong with it.
+"""Reading one field of a record as an id, labels, a number, spans or answers, or saying what is wrong with it.
 
 Each function takes a value and the name that the field has in messages; None stands for a field that is not there.
 Messages hold names, bounds and numbers, never a value that is a string.
@@ -12,9 +12,9 @@ from typing import Any
 
 from longdoc.errors import DocumentError
 from longdoc.readers.encoding import repair_surrogates
-from longdoc.types import LabelledSpan
+from longdoc.types import LabelledSpan, Span
 
-__all__ = ["identifier", "kind_of", "number", "spans", "string", "strings"]
+__all__ = ["answers", "identifier", "kind_of", "number", "spans", "string", "strings"]
 
 _KINDS: dict[type, str] = {
     type(None): "null",
@@ -95,6 +95,45 @@ def spans(value: Any, name: str, length: int) -> tuple[LabelledSpan, ...] | None
     return tuple(_span(item, f"{name}[{index}]", length) for index, item in enumerate(value))
 
 
+def answers(value: Any, name: str, text: str) -> tuple[Span, ...] | None:
+    """Places in `text`, each once: a list of `{"start", "end"}`, or of `{"text", "answer_start"}` as in SQuAD, also as
+    one object of lists. Where a text is given, it must be what stands there."""
+    if value is None:
+        return None
+    if isinstance(value, dict):
+        value = _rows_of_columns(value, name, "answers")
+    if not isinstance(value, list):
+        raise DocumentError("unreadable", f"`{name}` must be a list of answers, but is {kind_of(value)} instead.")
+    return tuple(dict.fromkeys(_answer(item, f"{name}[{index}]", text) for index, item in enumerate(value)))
+
+
+def _answer(item: Any, name: str, text: str) -> Span:
+    if not isinstance(item, dict):
+        raise DocumentError("unreadable", f"`{name}` must be an object, but is {kind_of(item)} instead.")
+    said = item.get("text")
+    if said is not None and not isinstance(said, str):
+        raise DocumentError("unreadable", f"`{name}.text` must be a string, but is {kind_of(said)} instead.")
+    said = None if said is None else repair_surrogates(said)[0]
+    if "start" not in item and said is not None:
+        start = _position(item, name, "answer_start")
+        end = start + len(said)
+    else:
+        start, end = _position(item, name, "start"), _position(item, name, "end")
+    if not 0 <= start < end <= len(text):
+        raise DocumentError(
+            "unreadable",
+            f"`{name}` must satisfy 0 <= start < end <= {len(text)}, but is ({_shown(start)}, {_shown(end)}) instead. "
+            "A question without an answer has an empty list.",
+        )
+    if said is not None and text[start:end] != said:
+        raise DocumentError(
+            "unreadable",
+            f"`{name}.text` must be what stands in the document from character {start} to {end}, but is not. Count in "
+            "characters (code points), not in bytes, and in the text as it is here.",
+        )
+    return Span(start, end)
+
+
 def _span(item: Any, name: str, length: int) -> LabelledSpan:
     if not isinstance(item, dict):
         raise DocumentError("unreadable", f"`{name}` must be an object, but is {kind_of(item)} instead.")
@@ -121,11 +160,11 @@ def _position(item: Mapping[str, Any], name: str, edge: str) -> int:
     return position
 
 
-def _rows_of_columns(columns: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+def _rows_of_columns(columns: Mapping[str, Any], name: str, what: str = "spans") -> list[dict[str, Any]]:
     lists = {key: column for key, column in columns.items() if isinstance(column, list)}
     lengths = {len(column) for column in lists.values()}
     if len(lists) != len(columns) or len(lengths) > 1:
-        raise DocumentError("unreadable", f"`{name}` must be a list of spans or equally long lists, but is not.")
+        raise DocumentError("unreadable", f"`{name}` must be a list of {what} or equally long lists, but is not.")
     return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
 
 

@@ -145,7 +145,10 @@ def _views(result: DocumentPrediction, text: str) -> list[_View]:
 
 
 def _answer(result: DocumentPrediction) -> tuple[str, str]:
-    """The answer and its score as words: of one label, of those chosen among many, or a number."""
+    """The answer and its score as words: to a question, of one label, of those chosen among many, or a number."""
+    if result.question is not None:
+        said = "not sure enough" if result.abstained else "no answer" if result.answer is None else result.answer
+        return said, "" if result.score is None else f"{result.score:.3f}"
     if result.value is not None:
         return f"{result.value:.4g}", ""
     chosen = [item for item in result.labels if item.chosen]

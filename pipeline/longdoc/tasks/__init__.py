@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from longdoc.tasks.base import Task
 from longdoc.tasks.multi_label import MultiLabel
 from longdoc.tasks.ordinal import Ordinal
+from longdoc.tasks.question_answering import QuestionAnswering
 from longdoc.tasks.regression import Regression
 from longdoc.tasks.single_label import SingleLabel
 from longdoc.tasks.spans import Spans
@@ -14,7 +15,7 @@ from longdoc.tasks.spans import Spans
 __all__ = ["TASKS", "Task", "TaskName", "task_named"]
 
 # A new kind is one file and one name in this line.
-TASKS: tuple[Task, ...] = (SingleLabel(), MultiLabel(), Regression(), Ordinal(), Spans())
+TASKS: tuple[Task, ...] = (SingleLabel(), MultiLabel(), Regression(), Ordinal(), Spans(), QuestionAnswering())
 
 _BY_NAME = {task.name: task for task in TASKS}
 

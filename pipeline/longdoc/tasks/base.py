@@ -17,11 +17,15 @@ import torch
 from numpy.typing import NDArray
 
 from longdoc.decide import Decisions
+from longdoc.errors import UsageError
+from longdoc.nn import EncoderConfig
 from longdoc.nn.readout import Readout, ReadoutKind, VectorsReadoutConfig
 from longdoc.tasks.decision_settings import DecisionConfig
 from longdoc.tasks.gold import Purpose, refuse_missing, refuse_unknown
+from longdoc.text.chunking import Chunker, PreparedDocument, prepare_many
+from longdoc.text.tokenizing import DocumentTokenizer
 from longdoc.text.tokens_read import TokensRead
-from longdoc.types import Document, DocumentPrediction, DocumentResult
+from longdoc.types import Document, DocumentFailure, DocumentPrediction, DocumentResult
 
 __all__ = ["ClassWeights", "DocumentLoss", "Task"]
 
@@ -45,6 +49,8 @@ class Task(ABC):
         automatic: what `auto` means.
         lower_is_better: names of the measures of which less is better.
         table: the measures that a table of several models shows.
+        own_labels: the names of the scores, where they are the same for every model.
+        row_kind: what the rows of its jobs are called in `jobs/row_kinds.py`.
     """
 
     name: ClassVar[str]
@@ -57,6 +63,37 @@ class Task(ABC):
     automatic: ClassVar[str]
     lower_is_better: ClassVar[frozenset[str]] = frozenset({"loss"})
     table: ClassVar[tuple[str, ...]]
+    own_labels: ClassVar[tuple[str, ...]] = ()
+    row_kind: ClassVar[str] = "predictions"
+
+    # -- documents
+
+    def check_tokenizer(self, tokenizer: DocumentTokenizer, encoder: EncoderConfig) -> None:
+        """Refuse a tokenizer with which documents could not be made ready for this encoder.
+
+        Raises:
+            ConfigurationError: such is this one.
+        """
+        return None
+
+    def prepare(
+        self, documents: Sequence[Document], tokenizer: DocumentTokenizer, chunker: Chunker
+    ) -> list[PreparedDocument | DocumentFailure]:
+        """Tokens and chunks of documents, failures in their places."""
+        return prepare_many(documents, tokenizer, chunker, self.needs_tokens)
+
+    def asked(self, texts: Any, question: Any, context: Any) -> Any:
+        """What `Pipeline.__call__` was given as one text or document, or a list of them.
+
+        Raises:
+            UsageError: the task asks no questions, but there is one.
+        """
+        if question is not None or context is not None or texts is None:
+            raise UsageError(
+                f"`question` and `context` belong to models that answer questions, but this one's task is {self.name}. "
+                "Pass texts."
+            )
+        return texts
 
     # -- labels
 

@@ -26,7 +26,10 @@ class DecisionConfig(Config):
     this share of documents. Null: always answer."""
 
     min_score: Annotated[float, Field(ge=0, le=1)] | Literal["f1"] = 0.0
-    """Spans: give those whose score is at least this; `f1` = the one with the best strict F1."""
+    """Spans: give those whose score is at least this; `f1` = the one with the best strict F1. Answers: a number."""
+    no_answer_margin: float | Literal["f1"] = "f1"
+    """Answers: say that there is none where its score exceeds the best answer's by more than this; `f1` = the one with
+    the best F1."""
 
     def check(self, documents: int) -> None:
         """Refuse what cannot be fitted, before the long part begins.

@@ -182,6 +182,7 @@ def collate(
         documents=documents,
         chunks=tuple(chunks),
         positions=_positions(chunks, rows, length),
+        token_types=_token_types(chunks, rows, length),
     )
 
 
@@ -198,6 +199,19 @@ def _positions(chunks: Sequence[Chunk], rows: int, length: int) -> Any:
         if chunk.axes is not None:
             positions[1:, row, : len(chunk)] = chunk.axes
     return torch.from_numpy(positions)
+
+
+def _token_types(chunks: Sequence[Chunk], rows: int, length: int) -> Any:
+    """int64 (rows, length), 0 in padding and filler; None where all tokens are of one type."""
+    import torch
+
+    if all(chunk.token_types is None for chunk in chunks):
+        return None
+    types = np.zeros((rows, length), dtype=np.int64)
+    for row, chunk in enumerate(chunks):
+        if chunk.token_types is not None:
+            types[row, : len(chunk)] = chunk.token_types
+    return torch.from_numpy(types)
 
 
 def _in_row(chunk: Chunk, tokens: Span) -> tuple[int, int]:

@@ -19,6 +19,7 @@ from longdoc.errors import DocumentError
 from longdoc.languages import COMMON_LANGUAGES
 from longdoc.schema import Config
 from longdoc.text.axes import Axis, DocumentAxes
+from longdoc.text.pairs import PairTemplate, TokenTypes
 from longdoc.text.planning import STARTS, Keep, chunk_body, count_chunks, plan_chunks, plan_cores, spans, with_cores
 from longdoc.text.tokenizing import DocumentTokenizer, IdSegment
 from longdoc.text.tokens_read import TokensRead
@@ -30,6 +31,7 @@ __all__ = [
     "Keep",
     "PreparedDocument",
     "chunk_body",
+    "keeping_tokens",
     "plan_chunks",
     "plan_cores",
     "prepare",
@@ -81,6 +83,7 @@ class Chunker:
         keep: which chunks are read.
         axes, languages: what tokens know beside their order, see `DocumentAxes`.
         prefix: ids of further tokens that every chunk begins with, behind `lead`: a prompt, a question.
+        token_types: of all tokens of a chunk; None = all of one type.
 
     Attributes:
         body: document tokens of a chunk.
@@ -99,11 +102,13 @@ class Chunker:
         axes: Sequence[Axis] = (),
         languages: Sequence[str] = (),
         prefix: Sequence[int] = (),
+        token_types: TokenTypes | None = None,
     ) -> None:
         self.body = chunk_body(size, len(lead) + len(trail), overlap, len(prefix))
         self.size, self.overlap, self.keep = size, overlap, keep
         self.axes, self.languages = tuple(axes), tuple(languages) or COMMON_LANGUAGES
         self._own = tuple(lead), tuple(trail)
+        self._types = token_types
         self._lead = self._specials([*lead, *prefix])
         self._trail = self._specials(trail)
 
@@ -115,6 +120,20 @@ class Chunker:
         """
         lead, trail = self._own
         return Chunker(self.size, self.overlap, lead, trail, self.keep, self.axes, self.languages, prefix)
+
+    def with_question(self, pair: PairTemplate, question: Sequence[int]) -> Chunker:
+        """The same chunker for chunks that are the second text of a pair, whose first one is a question.
+
+        Args:
+            pair: how the tokenizer puts two texts into one row.
+            question: token ids of the question.
+
+        Raises:
+            UsageError: no room is left for the document, or not more than the overlap.
+        """
+        prefix, types = (*question, *pair.between), pair.types(len(question))
+        settings = (self.keep, self.axes, self.languages)
+        return Chunker(self.size, self.overlap, pair.lead, pair.trail, *settings, prefix, types)
 
     def count(self, n_tokens: int) -> int:
         """Chunks that a document of so many tokens has, whether they are kept or not."""
@@ -161,7 +180,8 @@ class Chunker:
             body = held[:, span.start - first : span.end - first]
             rows = np.concatenate([self._lead, body, self._trail], axis=1)
             axes = rows[1:] if self.axes else None
-            yield Chunk(doc_id, ordinal, total, span, core, rows[0], self._lead.shape[1], axes)
+            types = None if self._types is None else self._types_of(body.shape[1])
+            yield Chunk(doc_id, ordinal, total, span, core, rows[0], self._lead.shape[1], axes, types)
 
     def _specials(self, ids: Sequence[int]) -> NDArray[np.int32]:
         return self._rows(np.array(ids, dtype=np.int32))
@@ -171,6 +191,11 @@ class Chunker:
         if block.ndim == 2:
             return block
         return np.concatenate([block[None], np.zeros((len(self.axes), len(block)), dtype=np.int32)])
+
+    def _types_of(self, body: int) -> NDArray[np.int32]:
+        """int32[n] of a chunk with so many document tokens."""
+        assert self._types is not None
+        return np.array([*self._types.lead, *[self._types.body] * body, *self._types.trail], dtype=np.int32)
 
     def _plan(self, n_tokens: int) -> Iterator[tuple[Span, Span]]:
         return with_cores(spans(n_tokens, self.body, self.overlap, self.keep))
@@ -245,7 +270,15 @@ def prepare_with_tokens(document: Document, tokenizer: DocumentTokenizer, chunke
 
     Raises: as `prepare`.
     """
-    tokenized = tokenizer.tokenize(document)
+    return keeping_tokens(document, tokenizer.tokenize(document), chunker)
+
+
+def keeping_tokens(document: Document, tokenized: TokenizedDocument, chunker: Chunker) -> PreparedDocument:
+    """As `prepare_with_tokens`, for a document whose tokens are known.
+
+    Raises:
+        DocumentError: `empty`, as in `prepare`.
+    """
     prepared = prepare_tokenized(document, tokenized, chunker)
     chunks = tuple(prepared.chunks)
     read = np.zeros(len(tokenized), dtype=bool)
@@ -253,7 +286,7 @@ def prepare_with_tokens(document: Document, tokenizer: DocumentTokenizer, chunke
         read[chunk.core.start : chunk.core.end] = True
     numbers = np.flatnonzero(read).astype(np.int32)
     places = tuple((chunk.span, chunk.core) for chunk in chunks)
-    tokens = TokensRead(document.text, tokenized.offsets[numbers], numbers, places)
+    tokens = TokensRead(document.text, tokenized.offsets[numbers], numbers, places, document.question or "")
     return replace(prepared, chunks=chunks, tokens=tokens)
 
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ from tokenizers import Encoding, Tokenizer
 from longdoc.errors import CheckpointError, DocumentError
 from longdoc.text.cutting import LARGEST_RUN, cut
 from longdoc.text.offsets import covered_characters, repair_offsets
+from longdoc.text.pairs import PairTemplate, find_pair_template
 from longdoc.text.probing import find_cut_pattern, find_glued_separators, split_specials
 from longdoc.text.tokenizer_files import CONTROL_TOKENS, TokenizerFiles, read_files, token_content, write_files
 from longdoc.text.tokenizer_state import HIDDEN, canonical_state, working_state
@@ -77,6 +79,7 @@ class DocumentTokenizer:
 
     Attributes:
         lead, trail: ids of the special tokens around a text, as the tokenizer itself puts them; `specials` counts them.
+        pair: how it puts two texts into one row; None where it does so in no order that could be used.
         special_ids: all ids that no text can spell: control tokens, and what else the tokenizer calls special.
         mask_id: id that hides a token from a model that is to guess it, or None.
         pad_id: id for padding; where the tokenizer names none, another special one (padding is never read).
@@ -116,6 +119,7 @@ class DocumentTokenizer:
 
         self.lead, self.trail = _specials(original)
         self.specials = len(self.lead) + len(self.trail)
+        self.pair: PairTemplate | None = find_pair_template(partial(_pair, original))
         ids = {name: original.token_to_id(token) for name, token in named.items() if token is not None}
         model = state["model"]
         own_unknown = model.get("unk_id", original.token_to_id(model.get("unk_token") or ""))
@@ -298,6 +302,14 @@ def _specials(tokenizer: Tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
         "`tokenizer.json` must put its special tokens before and after the text, but does something else. "
         "Only tokenizers of encoder models can be used."
     )
+
+
+def _pair(tokenizer: Tokenizer, first: str, second: str) -> list[tuple[int, int, int | None]]:
+    try:
+        encoding = tokenizer.encode(first, second)
+    except Exception:  # a word-level model without an unknown token refuses words
+        return []
+    return list(zip(encoding.ids, encoding.type_ids, encoding.sequence_ids, strict=True))
 
 
 def _ids(encoding: Encoding) -> NDArray[np.int32]:

@@ -21,12 +21,14 @@ class TokensRead:
         offsets: int32 (T, 2), code points of `text`, half open.
         numbers: int32 (T,), which token of the document each is.
         chunks: span and core of every chunk that is read, in tokens of the document, in text order.
+        question: what is asked of the document, if anything.
     """
 
     text: str
     offsets: NDArray[np.int32]
     numbers: NDArray[np.int32]
     chunks: tuple[tuple[Span, Span], ...]
+    question: str = ""
 
     def __len__(self) -> int:
         return len(self.numbers)

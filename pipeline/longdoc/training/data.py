@@ -81,7 +81,7 @@ def build_examples(
     for start in range(0, len(documents), _GROUP):
         group = documents[start : start + _GROUP]
         for number, (document, prepared) in enumerate(
-            zip(group, prepare_many(group, tokenizer, chunker, task.needs_tokens), strict=True), start
+            zip(group, task.prepare(group, tokenizer, chunker), strict=True), start
         ):
             if not isinstance(prepared, PreparedDocument):
                 left_out[prepared.reason] += 1
@@ -105,16 +105,21 @@ def build_examples(
 
 
 def check_readable(
-    documents: Sequence[Document], tokenizer: DocumentTokenizer, chunker: Chunker, max_unknown_share: float
+    documents: Sequence[Document],
+    tokenizer: DocumentTokenizer,
+    chunker: Chunker,
+    max_unknown_share: float,
+    task: Task | None = None,
 ) -> None:
     """Refuse validation documents of which not one can be answered. Tokenizes up to the first that can.
 
     Raises:
         DataError: there is none.
     """
+    prepare = prepare_many if task is None else task.prepare
     left_out: Counter[str] = Counter()
     for start in range(0, len(documents), _GROUP):
-        for prepared in prepare_many(documents[start : start + _GROUP], tokenizer, chunker):
+        for prepared in prepare(documents[start : start + _GROUP], tokenizer, chunker):
             if not isinstance(prepared, PreparedDocument):
                 left_out[prepared.reason] += 1
             elif prepared.unknown_share > max_unknown_share:

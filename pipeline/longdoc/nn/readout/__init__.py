@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from longdoc.nn.readout.answers import AnswersReadout, AnswersReadoutConfig
 from longdoc.nn.readout.base import DocumentReadout, Readout
 from longdoc.nn.readout.label_attention import LabelAttentionReadout, LabelAttentionReadoutConfig
 from longdoc.nn.readout.logits import LogitsReadout, LogitsReadoutConfig
@@ -15,6 +16,8 @@ from longdoc.nn.readout.vectors import VectorsReadout, VectorsReadoutConfig
 from longdoc.schema import kind_by_word
 
 __all__ = [
+    "AnswersReadout",
+    "AnswersReadoutConfig",
     "DocumentReadout",
     "LabelAttentionReadout",
     "LabelAttentionReadoutConfig",
@@ -30,7 +33,13 @@ __all__ = [
 ]
 
 # A new kind is one file and one name in this line.
-ReadoutKind = VectorsReadoutConfig | LogitsReadoutConfig | LabelAttentionReadoutConfig | TokensReadoutConfig
+ReadoutKind = (
+    VectorsReadoutConfig
+    | LogitsReadoutConfig
+    | LabelAttentionReadoutConfig
+    | TokensReadoutConfig
+    | AnswersReadoutConfig
+)
 
 
 def _vectors_unless_named(value: Any) -> Any:

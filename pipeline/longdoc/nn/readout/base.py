@@ -108,6 +108,8 @@ class ReadoutSettings(Config):
 
     whole_documents: ClassVar[bool] = True
     """Whether it scores documents as a whole; else their tokens."""
+    tokens_once: ClassVar[bool] = True
+    """Whether each token is scored in the one chunk where its context is widest; else in all that show it."""
 
 
 def ordinals_of(batch: ChunkBatch) -> Tensor:
