@@ -223,6 +223,8 @@ def _merge(into: dict[str, Any], other: Mapping[str, Any]) -> None:
 def _place(tree: dict[str, Any], keys: list[str], value: Any, root: type[Config]) -> None:
     for depth, key in enumerate(keys[:-1]):
         step = tree.setdefault(key, {})
+        if step is None:
+            step = tree[key] = {}  # a section that is off; what is set in it turns it on
         if isinstance(step, str) and takes_kinds(keys[: depth + 1], root):
             step = tree[key] = kind_by_word(step)  # a kind that was said by its word has fields all the same
         if not isinstance(step, dict):

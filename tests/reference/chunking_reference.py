@@ -33,3 +33,26 @@ def owner_of_each_token(chunks: list[tuple[int, int]], n_tokens: int) -> list[in
                     best, widest = number, min(left, right)
         owners.append(best)
     return owners
+
+
+def bordered_chunks_slowly(
+    n_tokens: int, body: int, overlap: int, ranks: list[int], tolerance: int
+) -> list[tuple[int, int]]:
+    """A chunk ends at the best border in reach before its planned end, the latest of equals, and so does the overlap
+    before it begin; nothing moves where nothing is better."""
+    reach = min(tolerance, (body - overlap) // 4)
+
+    def moved(place: int) -> int:
+        best = place
+        for candidate in range(place - 1, place - reach - 1, -1):
+            if ranks[candidate] > ranks[best]:
+                best = candidate
+        return best
+
+    chunks = []
+    start = 0
+    while n_tokens - start > body:
+        end = moved(start + body)
+        chunks.append((start, end))
+        start = moved(end - overlap) if overlap > 0 else end
+    return [*chunks, (start, n_tokens)]

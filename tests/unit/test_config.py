@@ -29,7 +29,7 @@ def test_a_key_in_the_wrong_section_is_found_where_it_lives() -> None:
 def test_a_key_like_no_other_is_answered_with_what_exists() -> None:
     assert (
         fault(["chunking.zzzzz=3"])
-        == "`chunking.zzzzz` is not a configuration key. Known here: axes, keep, languages, overlap, size."
+        == "`chunking.zzzzz` is not a configuration key. Known here: axes, borders, keep, languages, overlap, size."
     )
 
 
@@ -104,6 +104,15 @@ def test_an_override_needs_a_key_and_a_value() -> None:
     )
 
 
+def test_what_is_set_in_a_section_that_is_off_turns_it_on() -> None:
+    config = load_config(overrides=["chunking.borders.tolerance=9"], base={"chunking": {"borders": None}})
+    assert config.chunking.borders is not None
+    assert config.chunking.borders.tolerance == 9
+    assert config.chunking.borders.prefer == ("section", "paragraph", "sentence")
+    assert load_config(overrides=["chunking.borders={}"]).chunking.borders is not None
+    assert load_config().chunking.borders is None
+
+
 def test_defaults_are_valid() -> None:
     assert yaml.safe_load(dump_resolved(RunConfig()))["chunking"] == {
         "size": 512,
@@ -111,4 +120,5 @@ def test_defaults_are_valid() -> None:
         "keep": "all",
         "axes": [],
         "languages": [],
+        "borders": None,
     }

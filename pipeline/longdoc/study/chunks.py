@@ -7,7 +7,7 @@ from typing import Any
 from longdoc.errors import counted
 from longdoc.text.chunking import Chunker
 from longdoc.text.tokenizing import DocumentTokenizer
-from longdoc.types import Document, DocumentFailure
+from longdoc.types import Document, DocumentFailure, Span
 
 __all__ = ["chunk_table", "describe_chunks"]
 
@@ -15,7 +15,11 @@ __all__ = ["chunk_table", "describe_chunks"]
 def describe_chunks(
     document: Document | DocumentFailure, tokenizer: DocumentTokenizer, chunker: Chunker
 ) -> dict[str, Any]:
-    """Chunks of one document as plain values: tokens shown, tokens answered for, and the characters of both."""
+    """Chunks of one document as plain values: tokens shown, tokens answered for, and the characters of both.
+
+    Where the chunker looks for borders, also why a chunk begins and ends where it does: `section`, `paragraph` or
+    `sentence`; `size` where none was in reach; `document` at the ends of the text.
+    """
     if isinstance(document, DocumentFailure):
         return {"id": document.id, "reason": document.reason, "chunks": []}
     tokenized = tokenizer.tokenize(document)
@@ -25,13 +29,25 @@ def describe_chunks(
     def characters(start: int, end: int) -> list[int]:
         return [int(tokenized.offsets[start, 0]), int(tokenized.offsets[end - 1, 1])]
 
-    chunks = chunker.chunks(tokenized)
+    chunks = chunker.chunks(tokenized, document)
+    ranks = chunker.ranks(tokenized, document)
+
+    def why(token: int) -> str:
+        if token in (0, len(tokenized)):
+            return "document"
+        assert chunker.borders is not None
+        assert ranks is not None
+        return chunker.borders.kind(int(ranks[token])) or "size"
+
+    def reasons(span: Span) -> dict[str, str]:
+        return {} if chunker.borders is None else {"begins": why(span.start), "ends": why(span.end)}
+
     return {
         "id": document.id,
         "reason": None,
         "n_tokens": len(tokenized),
         "n_chunks": len(chunks),
-        "tokens_read": chunker.tokens_read(len(tokenized)),
+        "tokens_read": chunker.tokens_read(len(tokenized), ranks),
         "unknown_share": tokenized.unknown_share,
         "chunks": [
             {
@@ -41,6 +57,7 @@ def describe_chunks(
                 "characters": characters(*chunk.span),
                 "core_characters": characters(*chunk.core),
                 "size": len(chunk),
+                **reasons(chunk.span),
             }
             for chunk in chunks
         ],
@@ -51,13 +68,17 @@ def chunk_table(description: dict[str, Any]) -> str:
     """The same as a plain table."""
     if description["reason"]:
         return f"{description['id']}: no chunks ({description['reason']})\n"
+    bordered = "begins" in description["chunks"][0]
     lines = [
         f"{description['id']}: {counted(description['n_tokens'], 'token')} in "
         f"{counted(description['n_chunks'], 'chunk')}, {description['tokens_read']} read, "
         f"{description['unknown_share']:.1%} unknown",
-        f"{'chunk':>6} {'tokens':>17} {'core':>17} {'characters':>19} {'size':>5}",
+        f"{'chunk':>6} {'tokens':>17} {'core':>17} {'characters':>19} {'size':>5}"
+        + bordered * f" {'begins with':>12} {'ends with':>10}",
     ]
     for chunk in description["chunks"]:
         tokens, core, characters = (f"{a}-{b}" for a, b in (chunk["tokens"], chunk["core"], chunk["characters"]))
         lines.append(f"{chunk['ordinal']:>6} {tokens:>17} {core:>17} {characters:>19} {chunk['size']:>5}")
+        if bordered:
+            lines[-1] += f" {chunk['begins']:>12} {chunk['ends']:>10}"
     return "\n".join(lines) + "\n"

@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from longdoc.errors import DocumentError
+from longdoc.errors import DocumentError, UsageError
 from longdoc.languages import COMMON_LANGUAGES
 from longdoc.schema import Config
 from longdoc.text.axes import Axis, DocumentAxes
+from longdoc.text.borders import BordersConfig, bordered_spans
 from longdoc.text.pairs import PairTemplate, TokenTypes
 from longdoc.text.planning import STARTS, Keep, chunk_body, count_chunks, plan_chunks, plan_cores, spans, with_cores
+from longdoc.text.structure import BorderRanks
 from longdoc.text.tokenizing import DocumentTokenizer, IdSegment
 from longdoc.text.tokens_read import TokensRead
 from longdoc.types import Chunk, Document, DocumentFailure, Span, TokenizedDocument, short_digest
@@ -39,6 +41,8 @@ __all__ = [
     "prepare_tokenized",
     "prepare_with_tokens",
 ]
+
+Ranks = NDArray[np.int8]
 
 LAZY_ABOVE = 1_000_000
 """Characters of a text above which its chunks are made one by one in a second pass."""
@@ -62,6 +66,9 @@ class ChunkingConfig(Config):
     of these. None: what the position encoding asks for."""
     languages: tuple[str, ...] = ()
     """For the axis `language`: number n is the n-th of these, 0 is unknown. None: those of the position encoding."""
+    borders: BordersConfig | None = None
+    """Move the borders of chunks to where a section, a paragraph or a sentence begins. None: chunks are cut at their
+    size."""
 
     @model_validator(mode="after")
     def _check(self) -> ChunkingConfig:
@@ -70,7 +77,8 @@ class ChunkingConfig(Config):
 
     def build(self, tokenizer: DocumentTokenizer) -> Chunker:
         """The chunker for this tokenizer. Raises UsageError where its special tokens leave too little room."""
-        return Chunker(self.size, self.overlap, tokenizer.lead, tokenizer.trail, self.keep, self.axes, self.languages)
+        lead, trail = tokenizer.lead, tokenizer.trail
+        return Chunker(self.size, self.overlap, lead, trail, self.keep, self.axes, self.languages, borders=self.borders)
 
 
 class Chunker:
@@ -84,6 +92,7 @@ class Chunker:
         axes, languages: what tokens know beside their order, see `DocumentAxes`.
         prefix: ids of further tokens that every chunk begins with, behind `lead`: a prompt, a question.
         token_types: of all tokens of a chunk; None = all of one type.
+        borders: where chunks would rather begin and end; None = they are cut at their size.
 
     Attributes:
         body: document tokens of a chunk.
@@ -103,10 +112,13 @@ class Chunker:
         languages: Sequence[str] = (),
         prefix: Sequence[int] = (),
         token_types: TokenTypes | None = None,
+        *,
+        borders: BordersConfig | None = None,
     ) -> None:
         self.body = chunk_body(size, len(lead) + len(trail), overlap, len(prefix))
         self.size, self.overlap, self.keep = size, overlap, keep
         self.axes, self.languages = tuple(axes), tuple(languages) or COMMON_LANGUAGES
+        self.borders = borders
         self._own = tuple(lead), tuple(trail)
         self._types = token_types
         self._lead = self._specials([*lead, *prefix])
@@ -119,7 +131,8 @@ class Chunker:
             UsageError: no room is left for the document, or not more than the overlap.
         """
         lead, trail = self._own
-        return Chunker(self.size, self.overlap, lead, trail, self.keep, self.axes, self.languages, prefix)
+        settings = (self.keep, self.axes, self.languages)
+        return Chunker(self.size, self.overlap, lead, trail, *settings, prefix, borders=self.borders)
 
     def with_question(self, pair: PairTemplate, question: Sequence[int]) -> Chunker:
         """The same chunker for chunks that are the second text of a pair, whose first one is a question.
@@ -133,26 +146,53 @@ class Chunker:
         """
         prefix, types = (*question, *pair.between), pair.types(len(question))
         settings = (self.keep, self.axes, self.languages)
-        return Chunker(self.size, self.overlap, pair.lead, pair.trail, *settings, prefix, types)
+        return Chunker(self.size, self.overlap, pair.lead, pair.trail, *settings, prefix, types, borders=self.borders)
 
     def count(self, n_tokens: int) -> int:
-        """Chunks that a document of so many tokens has, whether they are kept or not."""
+        """Chunks that a document of so many tokens has in the plain plan, whether they are kept or not."""
         return count_chunks(n_tokens, self.body, self.overlap)
 
-    def kept(self, n_tokens: int) -> int:
+    def kept(self, n_tokens: int, ranks: Ranks | None = None) -> int:
         """Chunks of it that are read."""
-        return len(STARTS[self.keep](n_tokens, self.body, self.body - self.overlap))
+        if self.borders is None:
+            return len(STARTS[self.keep](n_tokens, self.body, self.body - self.overlap))
+        return sum(1 for _ in self.plan(n_tokens, ranks))
 
-    def tokens_read(self, n_tokens: int) -> int:
+    def tokens_read(self, n_tokens: int, ranks: Ranks | None = None) -> int:
         """Distinct tokens in the chunks that are read."""
-        return sum(core.end - core.start for _, core in self._plan(n_tokens))
+        return sum(core.end - core.start for _, core in self.plan(n_tokens, ranks))
+
+    def plan(self, n_tokens: int, ranks: Ranks | None = None) -> Iterator[tuple[Span, Span]]:
+        """Span and core of each chunk that is read, in tokens of the document, one by one.
+
+        Args:
+            n_tokens: tokens of the document.
+            ranks: int8 (n_tokens,), how good it is to begin a chunk with each token; needed where there are `borders`.
+
+        Raises:
+            UsageError: they are needed, and not there.
+        """
+        if self.borders is None:
+            return with_cores(spans(n_tokens, self.body, self.overlap, self.keep))
+        if ranks is None or len(ranks) != n_tokens:
+            raise UsageError(
+                f"`ranks` must say of each of the {n_tokens} tokens how good a border it is, since `chunking.borders` "
+                f"is set, but does so of {0 if ranks is None else len(ranks)}. Pass the document with its tokens."
+            )
+        return with_cores(bordered_spans(n_tokens, self.body, self.overlap, ranks, self.borders.tolerance, self.keep))
+
+    def ranks(self, tokenized: TokenizedDocument, document: Document | None) -> Ranks | None:
+        """How good it is to begin a chunk with each token, int8 (T,); None where there are no `borders`."""
+        if self.borders is None or document is None:
+            return None
+        return BorderRanks(document, self.borders.prefer).of(tokenized.offsets)
 
     def chunks(self, tokenized: TokenizedDocument, document: Document | None = None) -> list[Chunk]:
-        """The chunks of a document that are read, in text order. Where there are axes, `document` gives them."""
+        """The chunks of a document that are read, in text order. Axes and borders are those of `document`."""
         block = tokenized.token_ids
         if self.axes and document is not None:
             block = self.with_axes(DocumentAxes(document, self.axes, self.languages), block, tokenized.offsets)
-        return list(self.stream(tokenized.id, len(tokenized), [block]))
+        return list(self.stream(tokenized.id, len(tokenized), [block], self.ranks(tokenized, document)))
 
     def with_axes(
         self, axes: DocumentAxes, token_ids: NDArray[np.int32], offsets: NDArray[np.int32]
@@ -160,18 +200,21 @@ class Chunker:
         """A block for `stream`: ids and further axes of the same tokens, int32 (1 + axes, n)."""
         return np.concatenate([token_ids[None], axes.of(offsets)])
 
-    def stream(self, doc_id: str, n_tokens: int, blocks: Iterable[NDArray[np.int32]]) -> Iterator[Chunk]:
+    def stream(
+        self, doc_id: str, n_tokens: int, blocks: Iterable[NDArray[np.int32]], ranks: Ranks | None = None
+    ) -> Iterator[Chunk]:
         """The same from ids that come block by block, holding no more than one block and one chunk.
 
         Args:
             doc_id: id of the document.
             n_tokens: number of all ids.
             blocks: int32[n] each, or (1 + axes, n) as `with_axes` makes them; read only as far as needed.
+            ranks: as in `plan`.
         """
-        total = self.kept(n_tokens)
+        total = self.kept(n_tokens, ranks)
         source = iter(blocks)
         held, first = np.empty((1 + len(self.axes), 0), dtype=np.int32), 0  # begins with token number `first`
-        for ordinal, (span, core) in enumerate(self._plan(n_tokens)):
+        for ordinal, (span, core) in enumerate(self.plan(n_tokens, ranks)):
             while first + held.shape[1] < span.end:
                 if span.start > first:
                     drop = min(span.start - first, held.shape[1])
@@ -196,9 +239,6 @@ class Chunker:
         """int32[n] of a chunk with so many document tokens."""
         assert self._types is not None
         return np.array([*self._types.lead, *[self._types.body] * body, *self._types.trail], dtype=np.int32)
-
-    def _plan(self, n_tokens: int) -> Iterator[tuple[Span, Span]]:
-        return with_cores(spans(n_tokens, self.body, self.overlap, self.keep))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -238,21 +278,21 @@ def prepare(
 
     A text of more than `lazy_above` characters, or whose tokens have further axes, is read twice: once to count its
     tokens, once to make its chunks while they are iterated. Memory then holds a few pieces of the text and never all
-    of its tokens.
+    of its tokens; with borders, one byte a token.
 
     Raises:
         DocumentError: `empty`, where the text has no tokens, or nothing but white space, marks and invisible characters
             (for which some tokenizers do have tokens); `too_large` and `unreadable` as in
             `DocumentTokenizer.segments`.
     """
+    if len(document.text) <= lazy_above and chunker.borders is not None:
+        return prepare_tokenized(document, tokenizer.tokenize(document), chunker)
     if len(document.text) <= lazy_above and not chunker.axes:
         return _from_segments(document, list(tokenizer.id_segments(document.text)), chunker)
-    n_tokens = unknown = 0
-    for segment in tokenizer.id_segments(document.text):
-        n_tokens += len(segment.token_ids)
-        unknown += segment.unknown_characters
-    blocks = _blocks(document, tokenizer, chunker)
-    return _prepared(document, n_tokens, unknown, chunker, chunker.stream(document.id, n_tokens, blocks))
+    n_tokens, unknown, ranks = _counted(document, tokenizer, chunker)
+    chunks = chunker.stream(document.id, n_tokens, _blocks(document, tokenizer, chunker), ranks)
+    kept, read = chunker.kept(n_tokens, ranks), chunker.tokens_read(n_tokens, ranks)
+    return _prepared(document, n_tokens, unknown, kept, read, chunks)
 
 
 def prepare_tokenized(document: Document, tokenized: TokenizedDocument, chunker: Chunker) -> PreparedDocument:
@@ -262,7 +302,7 @@ def prepare_tokenized(document: Document, tokenized: TokenizedDocument, chunker:
         DocumentError: `empty`, as in `prepare`.
     """
     chunks = chunker.chunks(tokenized, document)
-    return _prepared(document, len(tokenized), tokenized.unknown_characters, chunker, chunks)
+    return _in_memory(document, len(tokenized), tokenized.unknown_characters, chunks)
 
 
 def prepare_with_tokens(document: Document, tokenizer: DocumentTokenizer, chunker: Chunker) -> PreparedDocument:
@@ -301,15 +341,23 @@ def prepare_many(
     together = [place for place, document in enumerate(documents) if len(document.text) <= LAZY_ABOVE]
     if chunker.axes or keep_tokens:
         together = []  # axes need offsets, which are made text by text
+    group = [documents[place] for place in together]
+    found: dict[int, list[IdSegment] | TokenizedDocument]
     try:
-        found = dict(zip(together, tokenizer.ids_of_many([documents[place].text for place in together]), strict=True))
+        if chunker.borders is None:
+            found = dict(zip(together, tokenizer.ids_of_many([document.text for document in group]), strict=True))
+        else:
+            found = dict(zip(together, tokenizer.tokenize_many(group), strict=True))
     except DocumentError:
         found = {}  # one of them fails: each is tried alone
 
     def prepared(place: int, document: Document) -> PreparedDocument | DocumentFailure:
         try:
-            if place in found:
-                return _from_segments(document, found[place], chunker)
+            tokens = found.get(place)
+            if isinstance(tokens, TokenizedDocument):
+                return prepare_tokenized(document, tokens, chunker)
+            if tokens is not None:
+                return _from_segments(document, tokens, chunker)
             return (prepare_with_tokens if keep_tokens else prepare)(document, tokenizer, chunker)
         except DocumentError as error:
             return DocumentFailure(document.id, error.reason, error.stage, type(error).__name__, str(error))
@@ -327,6 +375,22 @@ def _blocks(document: Document, tokenizer: DocumentTokenizer, chunker: Chunker) 
         yield chunker.with_axes(axes, segment.token_ids, segment.offsets)
 
 
+def _counted(document: Document, tokenizer: DocumentTokenizer, chunker: Chunker) -> tuple[int, int, Ranks | None]:
+    """Tokens of a text, its characters under unknown ones, and, where there are borders, how good they are."""
+    n_tokens = unknown = 0
+    if chunker.borders is None:
+        for segment in tokenizer.id_segments(document.text):
+            n_tokens += len(segment.token_ids)
+            unknown += segment.unknown_characters
+        return n_tokens, unknown, None
+    finder, ranks = BorderRanks(document, chunker.borders.prefer), [np.zeros(0, dtype=np.int8)]
+    for placed in tokenizer.segments(document.text):
+        n_tokens += len(placed.token_ids)
+        unknown += placed.unknown_characters
+        ranks.append(finder.of(placed.offsets))
+    return n_tokens, unknown, np.concatenate(ranks)
+
+
 def _has_something_to_read(text: str) -> bool:
     return any(unicodedata.category(found[0]) not in _INVISIBLE for found in _NO_SPACE.finditer(text))
 
@@ -335,11 +399,16 @@ def _from_segments(document: Document, segments: Sequence[IdSegment], chunker: C
     n_tokens = sum(len(segment.token_ids) for segment in segments)
     unknown = sum(segment.unknown_characters for segment in segments)
     chunks = chunker.stream(document.id, n_tokens, [segment.token_ids for segment in segments])
-    return _prepared(document, n_tokens, unknown, chunker, list(chunks))
+    return _in_memory(document, n_tokens, unknown, list(chunks))
+
+
+def _in_memory(document: Document, n_tokens: int, unknown: int, chunks: Sequence[Chunk]) -> PreparedDocument:
+    read = sum(chunk.core.end - chunk.core.start for chunk in chunks)
+    return _prepared(document, n_tokens, unknown, len(chunks), read, chunks)
 
 
 def _prepared(
-    document: Document, n_tokens: int, unknown: int, chunker: Chunker, chunks: Iterable[Chunk]
+    document: Document, n_tokens: int, unknown: int, n_chunks: int, tokens_read: int, chunks: Iterable[Chunk]
 ) -> PreparedDocument:
     if not n_tokens or not _has_something_to_read(document.text):
         raise DocumentError(
@@ -351,8 +420,8 @@ def _prepared(
     return PreparedDocument(
         id=document.id,
         n_tokens=n_tokens,
-        n_chunks=chunker.kept(n_tokens),
-        tokens_read=chunker.tokens_read(n_tokens),
+        n_chunks=n_chunks,
+        tokens_read=tokens_read,
         unknown_share=unknown / len(document.text),
         characters=len(document.text),
         chunks=chunks,

@@ -82,6 +82,7 @@ def test_the_folder_has_the_layout_that_transformers_users_know(folder: Path) ->
         "keep": "all",
         "axes": [],
         "languages": [],
+        "borders": None,
     }
     assert described["readout"]["merger"] == {"kind": "attention", "hidden": 5}
     assert {name.split(".")[1] for name in load_file(folder / "model.safetensors")} == {"encoder", "readout"}

@@ -141,6 +141,20 @@ def test_inspecting_chunks_uses_the_chunking_of_the_model(run, model: Path, data
     assert [chunk["size"] for chunk in wider[0]["chunks"]] == [50], "what is set shows what would be"
 
 
+def test_inspecting_chunks_says_why_they_end_where_they_do(run, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("It is so. " * 20 + "word " * 60)
+    borders = ("--set", "chunking.borders={prefer: [sentence], tolerance: 5}")
+    command = ("inspect", "chunks", "--model", model, "--input", tmp_path / "a.txt", *borders)
+    chunks = json.loads(run(*command, "--json").output)[0]["chunks"]
+    assert (chunks[0]["begins"], chunks[-1]["ends"]) == ("document", "document")
+    assert chunks[0]["ends"] == chunks[1]["begins"] == "sentence"
+    assert chunks[0]["tokens"] == [0, 28], "seven sentences of four tokens, where thirty tokens have room"
+    assert chunks[-2]["ends"] == "size", "a run of words offers no border"
+    shown = run(*command).output
+    assert "begins with  ends with\n" in shown
+    assert "document   sentence\n" in shown
+
+
 # -- outputs are looked at before the long part
 
 

@@ -22,7 +22,8 @@ def chunks(
     config: ConfigOption = None,
     overrides: SetOption = None,
 ) -> None:
-    """The chunks of each document: tokens shown, tokens answered for, characters. Never the text itself.
+    """The chunks of each document: tokens shown, tokens answered for, characters, and with `chunking.borders` why they
+    begin and end there. Never the text itself.
 
     A trained model's own chunking is used; what is set goes over it, to see what would be.
 
