@@ -7,9 +7,10 @@ from typing import Any
 
 from longdoc.checkpoints.bert_layout import embedding_rules, fields_from_hf, fields_to_hf, full_names, layer_rules
 from longdoc.checkpoints.family import Family
-from longdoc.checkpoints.heads import LanguageModelFormat, plain_answerer, plain_tagger, pooler_head
+from longdoc.checkpoints.heads import plain_answerer, plain_tagger, pooler_head
 from longdoc.checkpoints.keymap import KeyMap
-from longdoc.checkpoints.reading import activation_of, choice, encoder_config, refuse_decoders
+from longdoc.checkpoints.language_heads import bert_language_model
+from longdoc.checkpoints.reading import encoder_config, refuse_decoders
 from longdoc.nn import EncoderConfig
 
 __all__ = ["BERT"]
@@ -26,10 +27,6 @@ def _config_to_hf(config: EncoderConfig) -> dict[str, Any]:
     return {"model_type": "bert", **fields_to_hf(config), "position_embedding_type": "absolute"}
 
 
-def _language_model(config: Mapping[str, Any]) -> dict[str, Any]:
-    return {"activation": activation_of(config), "norm_eps": choice(config, "layer_norm_eps", 1e-12)}
-
-
 BERT = Family(
     model_type="bert",
     base_class="BertModel",
@@ -39,18 +36,7 @@ BERT = Family(
     classifier=pooler_head("BertForSequenceClassification", "bert", *_DROPOUTS),
     tagger=plain_tagger("BertForTokenClassification", *_DROPOUTS),
     answerer=plain_answerer("BertForQuestionAnswering"),
-    language_model=LanguageModelFormat(
-        architecture="BertForMaskedLM",
-        keys=KeyMap(
-            [
-                ("cls.predictions.transform.dense", "dense"),
-                ("cls.predictions.transform.LayerNorm", "norm"),
-                ("cls.predictions.decoder", "output"),
-            ],
-            tensors=[("cls.predictions.bias", "output.bias")],
-        ),
-        from_hf=_language_model,
-    ),
+    language_model=bert_language_model("BertForMaskedLM"),
     fix_name=full_names("bert"),
     ignored=(
         "bert.embeddings.position_ids",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from longdoc.checkpoints.bert_layout import embedding_rules, fields_from_hf, fields_to_hf, full_names, layer_rules
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.heads import ClassifierFormat, head_dropout, plain_answerer, plain_tagger
 from longdoc.checkpoints.keymap import KeyMap
+from longdoc.checkpoints.language_heads import bert_language_model, words_are_shared
 from longdoc.checkpoints.reading import ACTIVATION_TO_HF, activation_of, choice, encoder_config, require, whole
 from longdoc.errors import CheckpointError
 from longdoc.nn import EncoderConfig
@@ -93,6 +95,23 @@ def _readout_to_hf(pooling: str, head: Any) -> dict[str, Any]:
     }
 
 
+# DeBERTa 3 itself calls its head `lm_predictions.lm_head`; transformers, unless `legacy` is false, as in BERT.
+_PUBLISHED = {
+    "lm_predictions.lm_head.bias": "cls.predictions.bias",
+    **{
+        f"lm_predictions.lm_head.{module}.{leaf}": f"cls.predictions.transform.{module}.{leaf}"
+        for module in ("dense", "LayerNorm")
+        for leaf in ("weight", "bias")
+    },
+}
+_full_names = full_names("deberta", "embeddings.", "encoder.")
+
+
+def _fix_name(name: str) -> str:
+    name = _full_names(name)
+    return _PUBLISHED.get(name, name)
+
+
 DEBERTA = Family(
     model_type="deberta-v2",
     base_class="DebertaV2Model",
@@ -114,7 +133,12 @@ DEBERTA = Family(
     ),
     tagger=plain_tagger("DebertaV2ForTokenClassification", "hidden_dropout_prob"),
     answerer=plain_answerer("DebertaV2ForQuestionAnswering"),
-    fix_name=full_names("deberta", "embeddings.", "encoder."),
+    language_model=replace(
+        bert_language_model("DebertaV2ForMaskedLM"),
+        to_hf=lambda _: {"legacy": True},
+        tied=lambda config: words_are_shared(config) or not choice(config, "legacy", True),
+    ),
+    fix_name=_fix_name,
     ignored=(
         "deberta.embeddings.position_ids",
         "cls.predictions.",

@@ -9,6 +9,7 @@ from longdoc.checkpoints.bert_layout import embedding_rules, full_names
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.heads import ClassifierFormat, head_dropout, plain_answerer, plain_tagger
 from longdoc.checkpoints.keymap import KeyMap
+from longdoc.checkpoints.language_heads import LanguageModelFormat
 from longdoc.checkpoints.reading import ACTIVATION_TO_HF, activation_of, choice, encoder_config
 from longdoc.nn import EncoderConfig
 from longdoc.nn.pooling import PoolingKind
@@ -82,6 +83,11 @@ DISTILBERT = Family(
     ),
     tagger=plain_tagger("DistilBertForTokenClassification", "dropout"),
     answerer=plain_answerer("DistilBertForQuestionAnswering", "qa_dropout"),
+    language_model=LanguageModelFormat(
+        architecture="DistilBertForMaskedLM",
+        keys=KeyMap([("vocab_transform", "dense"), ("vocab_layer_norm", "norm"), ("vocab_projector", "output")]),
+        from_hf=lambda config: {"activation": activation_of(config, "activation"), "norm_eps": 1e-12},
+    ),
     fix_name=full_names("distilbert", "embeddings.", "transformer."),
     ignored=(
         "distilbert.embeddings.position_ids",

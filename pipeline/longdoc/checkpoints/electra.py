@@ -9,6 +9,7 @@ from longdoc.checkpoints.bert_layout import embedding_rules, fields_from_hf, fie
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.heads import dense_head, plain_answerer, plain_tagger
 from longdoc.checkpoints.keymap import KeyMap
+from longdoc.checkpoints.language_heads import LanguageModelFormat
 from longdoc.checkpoints.reading import choice, encoder_config, refuse_decoders
 from longdoc.nn import EncoderConfig
 
@@ -47,6 +48,17 @@ ELECTRA = Family(
     classifier=dense_head("ElectraForSequenceClassification", "gelu", *_DROPOUTS),
     tagger=plain_tagger("ElectraForTokenClassification", *_DROPOUTS),
     answerer=plain_answerer("ElectraForQuestionAnswering"),
+    language_model=LanguageModelFormat(
+        architecture="ElectraForMaskedLM",
+        keys=KeyMap(
+            [
+                ("generator_predictions.dense", "dense"),
+                ("generator_predictions.LayerNorm", "norm"),
+                ("generator_lm_head", "output"),
+            ]
+        ),
+        from_hf=lambda config: {"norm_eps": choice(config, "layer_norm_eps", 1e-12)},
+    ),
     fix_name=full_names("electra", "embeddings.", "embeddings_project.", "encoder."),
     ignored=(
         "electra.embeddings.position_ids",

@@ -8,6 +8,7 @@ from typing import Any
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.heads import ClassifierFormat, plain_tagger
 from longdoc.checkpoints.keymap import KeyMap
+from longdoc.checkpoints.language_heads import LanguageModelFormat
 from longdoc.checkpoints.llama_layout import llama_keys
 from longdoc.checkpoints.reading import ACTIVATION_TO_HF, activation_of, choice, encoder_config, head_width_of, whole
 from longdoc.checkpoints.rope import rope_from_hf, rope_to_hf
@@ -103,6 +104,12 @@ EUROBERT = Family(
         to_hf=_readout_to_hf,
     ),
     tagger=plain_tagger("EuroBertForTokenClassification", default=0.0),
+    language_model=LanguageModelFormat(
+        architecture="EuroBertForMaskedLM",
+        keys=KeyMap([("lm_head", "output")]),
+        from_hf=lambda config: {"kind": "plain", "output_bias": choice(config, "mlp_bias", False)},
+        tied=lambda config: bool(choice(config, "tie_word_embeddings", False)),
+    ),
     fix_name=lambda name: f"model.{name}" if name.startswith(("embed_tokens.", "layers.", "norm.")) else name,
     ignored=("model.rotary_emb.", "lm_head.", "dense.", "classifier."),
 )

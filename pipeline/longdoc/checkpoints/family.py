@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from longdoc.checkpoints.heads import ClassifierFormat, LanguageModelFormat, TaggerFormat
+from longdoc.checkpoints.heads import ClassifierFormat, TaggerFormat
 from longdoc.checkpoints.keymap import Fusion, KeyMap
+from longdoc.checkpoints.language_heads import LanguageModelFormat
 from longdoc.errors import CheckpointError
 from longdoc.nn import EncoderConfig
 

@@ -14,6 +14,7 @@ from longdoc.checkpoints.bert_layout import fields_from_hf, fields_to_hf, full_n
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.heads import plain_tagger, pooler_head
 from longdoc.checkpoints.keymap import QUERY_KEY_VALUE, Fusion, KeyMap
+from longdoc.checkpoints.language_heads import LanguageModelFormat
 from longdoc.checkpoints.reading import choice, encoder_config, mapping, require, whole
 from longdoc.checkpoints.rope import rope_from_hf, rope_to_hf
 from longdoc.errors import CheckpointError
@@ -114,6 +115,18 @@ GTE = Family(
     ),
     classifier=pooler_head("GteForSequenceClassification", "gte", *_DROPOUTS),
     tagger=plain_tagger("GteForTokenClassification", *_DROPOUTS),
+    language_model=LanguageModelFormat(
+        architecture="GteForMaskedLM",
+        keys=KeyMap(
+            [
+                ("lm_head.dense", "dense"),
+                ("lm_head.norm", "norm"),
+                ("lm_head.layer_norm", "norm"),
+                ("lm_head.decoder", "output"),
+            ]
+        ),
+        from_hf=lambda config: {"norm_eps": choice(config, "layer_norm_eps", 1e-12)},
+    ),
     fix_name=_fix_name,
     ignored=(
         *("gte.pooler.", "gte.rotary_emb.", "gte.embeddings.rotary_emb.", "gte.embeddings.position_ids"),

@@ -18,7 +18,6 @@ from longdoc.nn.readout import ReadoutConfig, VectorsReadoutConfig
 
 __all__ = [
     "ClassifierFormat",
-    "LanguageModelFormat",
     "TaggerFormat",
     "dense_head",
     "head_dropout",
@@ -77,15 +76,6 @@ class TaggerFormat:
     def head(self, config: Mapping[str, Any]) -> HeadKind:
         """The configuration of the head."""
         return _head(self.from_hf(config))
-
-
-@dataclass(frozen=True)
-class LanguageModelFormat:
-    """A family's own model for masked words; `from_hf` gives arguments of `MaskedLanguageHead`, but for its sizes."""
-
-    architecture: str
-    keys: KeyMap
-    from_hf: Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
 def _head(fields: Mapping[str, Any]) -> HeadKind:

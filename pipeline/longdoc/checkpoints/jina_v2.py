@@ -14,6 +14,7 @@ from longdoc.checkpoints.bert_layout import fields_from_hf, fields_to_hf, full_n
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.heads import pooler_head
 from longdoc.checkpoints.keymap import Fusion, KeyMap
+from longdoc.checkpoints.language_heads import bert_language_model
 from longdoc.checkpoints.reading import encoder_config, require
 from longdoc.nn import EncoderConfig
 
@@ -73,6 +74,7 @@ def _family(model_type: str, names: list[tuple[str, str]], fusion: Fusion) -> Fa
         classifier=pooler_head(
             "JinaBertForSequenceClassification", "bert", "classifier_dropout", "hidden_dropout_prob"
         ),
+        language_model=bert_language_model("JinaBertForMaskedLM"),
         fusions=(fusion,),
         fix_name=full_names("bert"),
         ignored=("bert.embeddings.position_ids", "cls.predictions.", "classifier."),

@@ -14,6 +14,7 @@ from longdoc.checkpoints.bert_layout import fields_from_hf, fields_to_hf, full_n
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.heads import dense_head, plain_answerer, plain_tagger
 from longdoc.checkpoints.keymap import QUERY_KEY_VALUE, Fusion, KeyMap
+from longdoc.checkpoints.language_heads import roberta_language_model
 from longdoc.checkpoints.reading import choice, encoder_config
 from longdoc.checkpoints.rope import rope_from_hf, rope_to_hf
 from longdoc.nn import EncoderConfig
@@ -95,6 +96,7 @@ JINA_V3 = Family(
     classifier=dense_head("JinaEmbeddingsV3ForSequenceClassification", "tanh", *_DROPOUTS),
     tagger=plain_tagger("JinaEmbeddingsV3ForTokenClassification", *_DROPOUTS),
     answerer=plain_answerer("JinaEmbeddingsV3ForQuestionAnswering"),
+    language_model=roberta_language_model("JinaEmbeddingsV3ForMaskedLM", norm_eps=1e-5),
     fix_name=_fix_name,
     ignored=("adapters.", "roberta.embeddings.position_ids", "lm_head.", "qa_outputs.", "classifier."),
     carried=("roberta.pooler.",),

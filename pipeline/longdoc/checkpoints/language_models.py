@@ -1,35 +1,44 @@
 """Masked-language models: the encoder, and the head that guesses hidden tokens.
 
-Heads of transformers are read and written under its names where the family has one (`LanguageModelFormat`); all others
-have names of ours beside the encoder's, and `longdoc_language_head` in `config.json` describes them.
+Heads are read and written under the names of their family (`LanguageModelFormat`); all others, those of encoders of our
+own, have names of ours beside the encoder's, and `longdoc_language_head` in `config.json` describes them.
 """
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import torch
-from pydantic import ValidationError
-from torch import nn
 
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.keymap import KeyMap, assign
+from longdoc.checkpoints.language_heads import LanguageModelFormat, language_head, words_are_shared
 from longdoc.checkpoints.native import LAST_FILES, SUPERSEDED_FILES, encoder_files, family_of_encoder, fill_folder
 from longdoc.checkpoints.opening import OWN_LANGUAGE_HEAD, Checkpoint, open_checkpoint
-from longdoc.checkpoints.reading import choice, mapping
+from longdoc.checkpoints.reading import mapping
 from longdoc.checkpoints.resolve import resolve_checkpoint
 from longdoc.errors import CheckpointError
 from longdoc.files import write_folder
 from longdoc.nn import Encoder
-from longdoc.nn.heads import MaskedLanguageHead, MaskedLanguageHeadConfig
+from longdoc.nn.heads import LanguageHead, LanguageHeadKind, MaskedLanguageHeadConfig
 from longdoc.text.tokenizing import DocumentTokenizer
 
-__all__ = ["load_language_model", "new_language_head", "save_language_model", "start_language_model"]
+__all__ = [
+    "language_head_names",
+    "load_language_model",
+    "new_language_head",
+    "save_language_model",
+    "start_language_model",
+    "stored_language_head",
+]
 
 _DESCRIPTION = "longdoc_language_head"
 
+logger = logging.getLogger(__name__)
 
-def load_language_model(folder_or_id: str | Path, revision: str | None = None) -> tuple[Encoder, MaskedLanguageHead]:
+
+def load_language_model(folder_or_id: str | Path, revision: str | None = None) -> tuple[Encoder, LanguageHead]:
     """Encoder and head of a masked-language checkpoint, in evaluation mode.
 
     `head(encoder(token_ids, valid))` gives the scores of transformers, (N, L, V). The head's last layer and the
@@ -39,19 +48,17 @@ def load_language_model(folder_or_id: str | Path, revision: str | None = None) -
         CheckpointError: no such checkpoint, one without such a head, or a damaged one.
     """
     folder = resolve_checkpoint(folder_or_id, revision)
-    checkpoint = open_checkpoint(folder, head=_names)
-    format = None if checkpoint.family is None else checkpoint.family.language_model
+    checkpoint = open_checkpoint(folder, head=language_head_names)
     known = _head_config(checkpoint)
-    named = format is not None and format.architecture in checkpoint.architectures
-    if known is None or not (named or _DESCRIPTION in checkpoint.config):
+    if known is None or not _is_named(checkpoint):
         raise CheckpointError(
             f"`architectures` in `{folder / 'config.json'}` must name a masked-language model, but "
             f"{checkpoint.architectures} does not. Choose a checkpoint that was saved with its pretraining head."
         )
-    return checkpoint.encoder, _stored_head(checkpoint, known, folder)
+    return checkpoint.encoder, _filled(checkpoint, known, folder)
 
 
-def start_language_model(folder: Path, seed: int = 0) -> tuple[Encoder, MaskedLanguageHead, bool]:
+def start_language_model(folder: Path, seed: int = 0) -> tuple[Encoder, LanguageHead, bool]:
     """Encoder and head from which masked-language training starts.
 
     Args:
@@ -59,48 +66,63 @@ def start_language_model(folder: Path, seed: int = 0) -> tuple[Encoder, MaskedLa
         seed: of a new head.
 
     Returns:
-        The encoder; the head that the checkpoint holds, else a new one tied to the encoder's words; and whether it is
-        new.
+        The encoder; the head that the checkpoint holds, else a new one; and whether it is new.
 
     Raises:
-        CheckpointError: not a checkpoint, or a damaged one.
+        CheckpointError: not a checkpoint, or a damaged one; a part of the head that it names is missing.
     """
-    checkpoint = open_checkpoint(folder, head=_names)
+    checkpoint = open_checkpoint(folder, head=language_head_names)
+    head = stored_language_head(checkpoint, folder)
+    if head is None:
+        return checkpoint.encoder, new_language_head(checkpoint.encoder, seed), True
+    return checkpoint.encoder, head, False
+
+
+def stored_language_head(checkpoint: Checkpoint, folder: Path) -> LanguageHead | None:
+    """The head that a checkpoint holds, whatever its `architectures` says; None where it holds none.
+
+    Args:
+        checkpoint: opened with `head=language_head_names`.
+        folder: where it lies, for messages.
+
+    Raises:
+        CheckpointError: `architectures` names the head, and a part of it is missing or damaged.
+    """
     known = _head_config(checkpoint)
     if known is not None:
-        wanted = set(_on_meta(known, checkpoint.encoder).state_dict()) - {"output.weight"}
-        if wanted <= {**checkpoint.head, **checkpoint.language_head}.keys():  # whatever `architectures` says
-            return checkpoint.encoder, _stored_head(checkpoint, known, folder), False
-    return checkpoint.encoder, new_language_head(checkpoint.encoder, seed), True
+        shared = {"output.weight"} if _is_tied(checkpoint) else set()
+        wanted = set(_on_meta(known, checkpoint.encoder).state_dict()) - shared
+        found = wanted & {**checkpoint.head, **checkpoint.language_head}.keys()
+        named = _is_named(checkpoint)
+        # Many encoders keep the name of the class that they were taken out of: without a tensor of it there is no head.
+        if (named and (found or not wanted)) or (wanted and found == wanted):
+            return _filled(checkpoint, known, folder)
+        if found:
+            logger.warning("the head that guesses tokens in %s is not whole, so it is not used", folder)
+    return None
 
 
-def new_language_head(encoder: Encoder, seed: int = 0) -> MaskedLanguageHead:
-    """A head without training, tied to the encoder's words; of the family's kind where it has one.
+def new_language_head(encoder: Encoder, seed: int = 0) -> LanguageHead:
+    """A head without training, of the family's kind where it has one; it begins with the encoder's words.
 
     Its first scores have about the size of 1, however loud the words are.
     """
     family = family_of_encoder(encoder)
+    config: LanguageHeadKind
     if family is not None and family.language_model is not None:
-        config = MaskedLanguageHeadConfig(**family.language_model.from_hf(family.describe(encoder.config)))
+        config = language_head(family.language_model.from_hf(family.describe(encoder.config)))
     else:
         config = MaskedLanguageHeadConfig(activation=encoder.config.activation, norm_eps=encoder.config.norm_eps)
     words = encoder.word.weight
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         head = config.build(encoder.config.width, *words.shape)
-        nn.init.normal_(head.dense.weight, std=encoder.config.width**-0.5)
-    with torch.no_grad():
-        loudness = float(words.float().square().mean().sqrt()) * words.shape[1] ** 0.5
-        head.norm.weight.fill_(min(1.0, 1 / max(loudness, 1e-6)))
-        for layer in (head.dense, head.output):
-            if layer.bias is not None:
-                layer.bias.zero_()
-    head.output.weight = words
+        head.begin(words)
     return head
 
 
 def save_language_model(
-    folder: Path, encoder: Encoder, head: MaskedLanguageHead, tokenizer: DocumentTokenizer, card: str = ""
+    folder: Path, encoder: Encoder, head: LanguageHead, tokenizer: DocumentTokenizer, card: str = ""
 ) -> None:
     """Write encoder, head and tokenizer, whole or not at all: `load_encoder`, `load_language_model` and, where the
     family has such a head, `AutoModelForMaskedLM` of transformers open the folder.
@@ -118,8 +140,9 @@ def save_language_model(
     tied = head.output.weight is encoder.word.weight
     state = {name: tensor for name, tensor in head.state_dict().items() if not (tied and name == "output.weight")}
     config["tie_word_embeddings"] = tied
-    if format is not None and MaskedLanguageHeadConfig(**format.from_hf(config)) == head.config:
-        config["architectures"] = [format.architecture]
+    said = None if format is None else format.describe(head.config, config)
+    if format is not None and said is not None:
+        config |= {"architectures": [format.architecture], **said}
         tensors |= {str(format.keys.to_theirs(name)): tensor for name, tensor in state.items()}
     else:
         config[_DESCRIPTION] = head.config.model_dump(mode="json")
@@ -132,32 +155,41 @@ def save_language_model(
     write_folder(folder, fill, LAST_FILES, SUPERSEDED_FILES)
 
 
-def _head_config(checkpoint: Checkpoint) -> MaskedLanguageHeadConfig | None:
+def _format(checkpoint: Checkpoint) -> LanguageModelFormat | None:
+    """How the family stores its head; None where the head has names of ours."""
+    if checkpoint.family is None or _DESCRIPTION in checkpoint.config:
+        return None
+    return checkpoint.family.language_model
+
+
+def _is_named(checkpoint: Checkpoint) -> bool:
+    """Whether the folder says that it has a head."""
+    format = _format(checkpoint)
+    return _DESCRIPTION in checkpoint.config or (format is not None and format.architecture in checkpoint.architectures)
+
+
+def _is_tied(checkpoint: Checkpoint) -> bool:
+    """Whether the head's last layer is the encoder's words."""
+    format = _format(checkpoint)
+    return (words_are_shared if format is None else format.tied)(checkpoint.config)
+
+
+def _head_config(checkpoint: Checkpoint) -> LanguageHeadKind | None:
     """What the checkpoint's head is made of, if it has one; None where nothing of the kind is described."""
     if _DESCRIPTION in checkpoint.config:
-        fields = mapping(checkpoint.config, _DESCRIPTION)
-    elif checkpoint.family is not None and checkpoint.family.language_model is not None:
-        fields = checkpoint.family.language_model.from_hf(checkpoint.config)
-    else:
-        return None
-    try:
-        return MaskedLanguageHeadConfig(**fields)
-    except ValidationError as error:
-        faults = ", ".join(sorted({str(fault["loc"][0]) for fault in error.errors(include_input=False)}))
-        raise CheckpointError(
-            f"`config.json` must describe the head that guesses tokens, but these entries are impossible: {faults}."
-        ) from None
+        return language_head(mapping(checkpoint.config, _DESCRIPTION))
+    format = _format(checkpoint)
+    return None if format is None else language_head(format.from_hf(checkpoint.config))
 
 
-def _on_meta(config: MaskedLanguageHeadConfig, encoder: Encoder) -> MaskedLanguageHead:
+def _on_meta(config: LanguageHeadKind, encoder: Encoder) -> LanguageHead:
     with torch.device("meta"):
         return config.build(encoder.config.width, *encoder.word.weight.shape)
 
 
-def _stored_head(checkpoint: Checkpoint, config: MaskedLanguageHeadConfig, folder: Path) -> MaskedLanguageHead:
+def _filled(checkpoint: Checkpoint, config: LanguageHeadKind, folder: Path) -> LanguageHead:
     encoder = checkpoint.encoder
-    head = _on_meta(config, encoder)
-    tied = bool(choice(checkpoint.config, "tie_word_embeddings", True))
+    head, tied = _on_meta(config, encoder), _is_tied(checkpoint)
     tensors = dict(checkpoint.language_head or checkpoint.head)
     if tied:
         tensors["output.weight"] = encoder.word.weight.detach()
@@ -167,5 +199,6 @@ def _stored_head(checkpoint: Checkpoint, config: MaskedLanguageHeadConfig, folde
     return head.eval()
 
 
-def _names(family: Family) -> KeyMap:
+def language_head_names(family: Family) -> KeyMap:
+    """The names of the tensors of a family's head."""
     return family.language_model.keys if family.language_model is not None else KeyMap([])

@@ -13,6 +13,7 @@ from longdoc.checkpoints.bert_layout import embedding_rules, fields_from_hf, fie
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.heads import dense_head, plain_tagger
 from longdoc.checkpoints.keymap import KeyMap
+from longdoc.checkpoints.language_heads import roberta_language_model
 from longdoc.checkpoints.reading import DEEPEST, choice, encoder_config, whole
 from longdoc.checkpoints.roberta import offset_fields, offset_keys, offset_of
 from longdoc.errors import CheckpointError
@@ -67,6 +68,7 @@ LONGFORMER = Family(
     ),
     classifier=dense_head("LongformerForSequenceClassification", "tanh", "hidden_dropout_prob"),
     tagger=plain_tagger("LongformerForTokenClassification", "hidden_dropout_prob"),
+    language_model=roberta_language_model("LongformerForMaskedLM"),
     fix_name=full_names("longformer"),
     ignored=("longformer.embeddings.position_ids", "lm_head.", "qa_outputs.", "classifier."),
     carried=("longformer.pooler.",),

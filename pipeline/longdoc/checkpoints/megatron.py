@@ -9,6 +9,7 @@ from longdoc.checkpoints.bert_layout import fields_from_hf, fields_to_hf, full_n
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.heads import plain_answerer, plain_tagger, pooler_head
 from longdoc.checkpoints.keymap import KeyMap
+from longdoc.checkpoints.language_heads import bert_language_model
 from longdoc.checkpoints.reading import encoder_config, refuse_decoders
 from longdoc.nn import EncoderConfig
 
@@ -40,6 +41,7 @@ MEGATRON_BERT = Family(
     classifier=pooler_head("MegatronBertForSequenceClassification", "bert", "hidden_dropout_prob"),
     tagger=plain_tagger("MegatronBertForTokenClassification", "hidden_dropout_prob"),
     answerer=plain_answerer("MegatronBertForQuestionAnswering"),
+    language_model=bert_language_model("MegatronBertForMaskedLM"),
     fix_name=full_names("bert"),
     ignored=(
         "bert.embeddings.position_ids",

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from longdoc.checkpoints.family import Family
-from longdoc.checkpoints.heads import ClassifierFormat, LanguageModelFormat, TaggerFormat, head_dropout
+from longdoc.checkpoints.heads import ClassifierFormat, TaggerFormat, head_dropout
 from longdoc.checkpoints.keymap import QUERY_KEY_VALUE, Fusion, KeyMap
+from longdoc.checkpoints.language_heads import LanguageModelFormat
 from longdoc.checkpoints.reading import (
     ACTIVATION_TO_HF,
     DEEPEST,
@@ -171,6 +172,11 @@ MODERNBERT = Family(
         architecture="ModernBertForMaskedLM",
         keys=KeyMap([*_HEAD_NAMES, ("decoder", "output")]),
         from_hf=_language_model,
+        to_hf=lambda head: {
+            "classifier_activation": ACTIVATION_TO_HF[head.activation],
+            "classifier_bias": head.bias,
+            "decoder_bias": head.output_bias,
+        },
     ),
     fix_name=_fix_name,
     ignored=("head.", "decoder.", "classifier."),

@@ -9,6 +9,7 @@ from longdoc.checkpoints.bert_layout import fields_from_hf, fields_to_hf, full_n
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.heads import dense_head, plain_answerer, plain_tagger
 from longdoc.checkpoints.keymap import KeyMap
+from longdoc.checkpoints.language_heads import roberta_language_model
 from longdoc.checkpoints.reading import encoder_config, require, whole
 from longdoc.nn import EncoderConfig
 
@@ -57,6 +58,7 @@ MPNET = Family(
     classifier=dense_head("MPNetForSequenceClassification", "tanh", "hidden_dropout_prob"),
     tagger=plain_tagger("MPNetForTokenClassification", "hidden_dropout_prob"),
     answerer=plain_answerer("MPNetForQuestionAnswering"),
+    language_model=roberta_language_model("MPNetForMaskedLM"),
     fix_name=full_names("mpnet"),
     ignored=("mpnet.embeddings.position_ids", "lm_head.", "qa_outputs.", "classifier."),
     carried=("mpnet.pooler.",),

@@ -11,6 +11,7 @@ from typing import Any
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.heads import ClassifierFormat, head_dropout
 from longdoc.checkpoints.keymap import QUERY_KEY_VALUE, Fusion, KeyMap
+from longdoc.checkpoints.language_heads import LanguageModelFormat
 from longdoc.checkpoints.reading import choice, encoder_config, whole
 from longdoc.nn import EncoderConfig
 from longdoc.nn.pooling import PoolingKind
@@ -92,6 +93,12 @@ NEOBERT = Family(
         keys=KeyMap([("dense", "head.dense"), ("classifier", "head.output")]),
         from_hf=_readout_from_hf,
         to_hf=lambda _, head: {"classifier_dropout": head.dropout},
+    ),
+    language_model=LanguageModelFormat(
+        architecture="NeoBERTLMHead",
+        keys=KeyMap([("decoder", "output")]),
+        from_hf=lambda config: {"kind": "plain", "output_bias": True},
+        tied=lambda config: False,
     ),
     fix_name=_fix_name,
     ignored=("model.freqs_cis", "decoder.", "dense.", "classifier."),

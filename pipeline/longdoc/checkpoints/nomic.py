@@ -12,6 +12,7 @@ from longdoc.checkpoints.bert_layout import fields_from_hf, fields_to_hf, full_n
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.heads import plain_tagger, pooler_head
 from longdoc.checkpoints.keymap import QUERY_KEY_VALUE, Fusion, KeyMap
+from longdoc.checkpoints.language_heads import bert_language_model
 from longdoc.checkpoints.reading import encoder_config, head_width_of, require
 from longdoc.checkpoints.rope import rope_from_hf, rope_to_hf
 from longdoc.nn import EncoderConfig
@@ -100,6 +101,7 @@ NOMIC_BERT = Family(
     fusions=(Fusion(f"{_LAYER}.attn.Wqkv", QUERY_KEY_VALUE),),
     classifier=pooler_head("NomicBertForSequenceClassification", "nomic_bert", *_DROPOUTS),
     tagger=plain_tagger("NomicBertForTokenClassification", *_DROPOUTS, default=0.0),
+    language_model=bert_language_model("NomicBertForMaskedLM", norm="layer_norm"),
     fix_name=full_names("nomic_bert", "embeddings.", "emb_ln.", "encoder.", "pooler."),
     ignored=("nomic_bert.pooler.", "nomic_bert.rotary_emb.", "cls.predictions.", "classifier."),
 )

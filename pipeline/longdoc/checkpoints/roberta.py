@@ -10,9 +10,10 @@ from typing import Any
 
 from longdoc.checkpoints.bert_layout import embedding_rules, fields_from_hf, fields_to_hf, full_names, layer_rules
 from longdoc.checkpoints.family import Family
-from longdoc.checkpoints.heads import LanguageModelFormat, dense_head, plain_answerer, plain_tagger
+from longdoc.checkpoints.heads import dense_head, plain_answerer, plain_tagger
 from longdoc.checkpoints.keymap import KeyMap
-from longdoc.checkpoints.reading import choice, encoder_config, refuse_decoders, whole
+from longdoc.checkpoints.language_heads import roberta_language_model
+from longdoc.checkpoints.reading import encoder_config, refuse_decoders, whole
 from longdoc.nn import EncoderConfig
 from longdoc.nn.position import LearnedConfig
 
@@ -60,14 +61,7 @@ def _family(model_type: str, name: str) -> Family:
         classifier=dense_head(f"{name}ForSequenceClassification", "tanh", *_DROPOUTS),
         tagger=plain_tagger(f"{name}ForTokenClassification", *_DROPOUTS),
         answerer=plain_answerer(f"{name}ForQuestionAnswering"),
-        language_model=LanguageModelFormat(
-            architecture=f"{name}ForMaskedLM",
-            keys=KeyMap(
-                [("lm_head.dense", "dense"), ("lm_head.layer_norm", "norm"), ("lm_head.decoder", "output")],
-                tensors=[("lm_head.bias", "output.bias")],
-            ),
-            from_hf=lambda config: {"norm_eps": choice(config, "layer_norm_eps", 1e-12)},
-        ),
+        language_model=roberta_language_model(f"{name}ForMaskedLM"),
         fix_name=full_names("roberta"),
         ignored=(
             "roberta.embeddings.position_ids",

@@ -8,6 +8,7 @@ from typing import Any
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.heads import ClassifierFormat, head_dropout, plain_tagger
 from longdoc.checkpoints.keymap import KeyMap
+from longdoc.checkpoints.language_heads import LanguageModelFormat
 from longdoc.checkpoints.llama_layout import llama_keys
 from longdoc.checkpoints.reading import (
     ACTIVATION_TO_HF,
@@ -121,6 +122,13 @@ ULTRABERT = Family(
         to_hf=_readout_to_hf,
     ),
     tagger=plain_tagger("UltrabertForTokenClassification", "classifier_dropout", default=0.0),
+    language_model=LanguageModelFormat(
+        architecture="UltrabertForMaskedLM",
+        keys=KeyMap([("head.linear1", "first"), ("head.linear2", "second"), ("cls", "output")]),
+        from_hf=lambda config: {"kind": "deep", "inner": choice(config, "prediction_head_size", 768)},
+        to_hf=lambda head: {"prediction_head_size": head.inner},
+        tied=lambda config: bool(choice(config, "tie_word_embeddings", False)),
+    ),
     fix_name=_fix_name,
     ignored=("head.", "cls.", "classifier."),
 )

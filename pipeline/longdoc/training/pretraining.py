@@ -22,7 +22,7 @@ from longdoc.checkpoints.language_models import save_language_model
 from longdoc.errors import ConfigurationError, DataError, LongDocError
 from longdoc.files import make_folder, write_text
 from longdoc.nn import Encoder
-from longdoc.nn.heads import MaskedLanguageHead
+from longdoc.nn.heads import LanguageHead
 from longdoc.precision import Placement
 from longdoc.text.tokenizing import DocumentTokenizer
 from longdoc.training.loop import BEST_SO_FAR
@@ -51,7 +51,7 @@ class LanguageModelling:
     """
 
     encoder: Encoder
-    head: MaskedLanguageHead
+    head: LanguageHead
     new_head: bool
     tokenizer: DocumentTokenizer
     size: int

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from longdoc.nn import Encoder
-from longdoc.nn.heads import MaskedLanguageHead
+from longdoc.nn.heads import LanguageHead
 from longdoc.training.pretraining_data import MaskedBatch
 from longdoc.training.pretraining_masking import IGNORED
 
@@ -27,7 +27,7 @@ class Guesses(NamedTuple):
 class MaskedLanguageModel(nn.Module):
     """An encoder and the head that guesses tokens from its states."""
 
-    def __init__(self, encoder: Encoder, head: MaskedLanguageHead) -> None:
+    def __init__(self, encoder: Encoder, head: LanguageHead) -> None:
         super().__init__()
         self.encoder = encoder
         self.head = head

@@ -15,17 +15,24 @@ from typing import Annotated
 from pydantic import Field
 
 from longdoc.nn.heads.bert_pooler import BertHead, BertHeadConfig
+from longdoc.nn.heads.deep_language import DeepLanguageHead, DeepLanguageHeadConfig
 from longdoc.nn.heads.dense import DenseHead, DenseHeadConfig
+from longdoc.nn.heads.language import LanguageHead, LanguageHeadConfig
 from longdoc.nn.heads.linear import LinearHead, LinearHeadConfig
 from longdoc.nn.heads.masked_language import MaskedLanguageHead, MaskedLanguageHeadConfig
 
 __all__ = [
     "BertHead",
     "BertHeadConfig",
+    "DeepLanguageHead",
+    "DeepLanguageHeadConfig",
     "DenseHead",
     "DenseHeadConfig",
     "HeadConfig",
     "HeadKind",
+    "LanguageHead",
+    "LanguageHeadConfig",
+    "LanguageHeadKind",
     "LinearHead",
     "LinearHeadConfig",
     "MaskedLanguageHead",
@@ -37,3 +44,6 @@ HeadKind = LinearHeadConfig | BertHeadConfig | DenseHeadConfig
 
 HeadConfig = Annotated[HeadKind, Field(discriminator="kind")]
 """A classification head by its `kind`."""
+
+LanguageHeadKind = LanguageHeadConfig | MaskedLanguageHeadConfig | DeepLanguageHeadConfig
+"""A head that guesses masked tokens, by its `kind`: likewise one file and one name."""

@@ -1,10 +1,14 @@
-"""The head that guesses masked tokens: what encoders were pretrained with (Devlin et al. 2019, arXiv 1810.04805)."""
+"""The head that guesses masked tokens as BERT (Devlin et al. 2019, arXiv 1810.04805) and most families have it."""
 
 from __future__ import annotations
 
+from typing import Literal, cast
+
+import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from longdoc.nn.heads.language import LanguageHead, quietening, silence
 from longdoc.nn.layers import ACTIVATIONS, Activation
 from longdoc.schema import Config
 
@@ -14,6 +18,7 @@ __all__ = ["MaskedLanguageHead", "MaskedLanguageHeadConfig"]
 class MaskedLanguageHeadConfig(Config):
     """What such a head is made of, beside its sizes."""
 
+    kind: Literal["dense"] = "dense"
     activation: Activation = "gelu"
     """After the layer."""
     norm_eps: float = Field(default=1e-12, gt=0)
@@ -32,7 +37,7 @@ class MaskedLanguageHeadConfig(Config):
         )
 
 
-class MaskedLanguageHead(nn.Module):
+class MaskedLanguageHead(LanguageHead):
     """A layer with activation and norm on each state, then one score for each word.
 
     Args:
@@ -42,10 +47,6 @@ class MaskedLanguageHead(nn.Module):
         norm_eps: of the layer norm.
         bias, norm_bias, output_bias: whether the layer, the norm and the last layer have one.
         inner: width of the layer and of the words; None = `width` (ELECTRA's words are narrower).
-
-    Attributes:
-        config: what it is made of.
-        output: the last layer. Tie it to an encoder's words with `head.output.weight = encoder.word.weight`.
     """
 
     def __init__(
@@ -59,16 +60,23 @@ class MaskedLanguageHead(nn.Module):
         output_bias: bool = True,
         inner: int | None = None,
     ) -> None:
-        super().__init__()
+        inner = width if inner is None else inner
+        super().__init__(inner, vocab_size, output_bias)
         self.config = MaskedLanguageHeadConfig(
             activation=activation, norm_eps=norm_eps, bias=bias, norm_bias=norm_bias, output_bias=output_bias
         )
-        inner = width if inner is None else inner
         self.dense = nn.Linear(width, inner, bias=bias)
         self.activation = ACTIVATIONS[activation]
         self.norm = nn.LayerNorm(inner, eps=norm_eps, bias=norm_bias)
-        self.output = nn.Linear(inner, vocab_size, bias=output_bias)
 
-    def forward(self, hidden: Tensor) -> Tensor:
-        """(..., D) -> (..., V)."""
-        return self.output(self.norm(self.activation(self.dense(hidden))))  # type: ignore[no-any-return]
+    def transform(self, hidden: Tensor) -> Tensor:
+        return self.norm(self.activation(self.dense(hidden)))  # type: ignore[no-any-return]
+
+    def begin(self, words: Tensor) -> None:
+        """As in the plain head; the last layer is the words themselves, and the norm makes them quiet."""
+        with torch.no_grad():
+            nn.init.normal_(self.dense.weight, std=self.dense.in_features**-0.5)
+            self.norm.weight.fill_(quietening(words))
+            silence(self.dense)
+            silence(self.output)
+        self.output.weight = cast(nn.Parameter, words)
