@@ -18,6 +18,7 @@ from longdoc.checkpoints.classifiers import start_readout
 from longdoc.checkpoints.language_models import new_language_head, start_language_model
 from longdoc.checkpoints.native import ModelSettings, refuse_other_model
 from longdoc.checkpoints.resolve import pinned_name
+from longdoc.checkpoints.vocabulary import check_vocabulary
 from longdoc.config import RunConfig, dump_resolved, load_config
 from longdoc.errors import ConfigurationError, DataError
 from longdoc.files import check_folder_output, only_writer
@@ -165,6 +166,7 @@ def pretrain(
         head, is_new = new_language_head(encoder, seed + 1), True
     else:
         encoder, head, is_new = start_language_model(source, seed + 1)
+        check_vocabulary(tokenizer, encoder.config, source)
     chunking = chunking_for(encoder, config.chunking)
     config = config.model_copy(update={"chunking": chunking})
 
@@ -276,6 +278,7 @@ def build_pipeline(config: RunConfig, labels: Sequence[str]) -> Pipeline:
     if config.model.encoder is None:
         checkpoint = open_checkpoint(source)
         encoder = checkpoint.encoder
+        check_vocabulary(tokenizer, encoder.config, source)
     else:
         encoder = _new_encoder(config, tokenizer, config.training.seed)
     with torch.random.fork_rng(devices=[]):

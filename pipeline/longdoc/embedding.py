@@ -23,6 +23,7 @@ from pydantic import Field, model_validator
 from longdoc.checkpoints import open_checkpoint, resolve_checkpoint
 from longdoc.checkpoints.native import load_model, model_fingerprint
 from longdoc.checkpoints.sentence_transformers import SentenceSettings, read_sentence_settings
+from longdoc.checkpoints.vocabulary import check_vocabulary, read_tokenizer
 from longdoc.errors import ConfigurationError, DocumentError, UsageError
 from longdoc.nn import Encoder
 from longdoc.nn.exact import exact
@@ -167,6 +168,7 @@ class Embedder:
         source: str = "",
         placement: Placement | None = None,
     ) -> None:
+        check_vocabulary(tokenizer, encoder.config)
         self.tokenizer, self.chunking, self.recipe = tokenizer, chunking, recipe
         self.settings = settings or EmbeddingConfig()
         self.batching = batching or BatchingConfig()
@@ -408,7 +410,8 @@ def open_embedder(
         encoder, chunking = trained.encoder, own.chunking
         recipe = recipe_of_readout(own.readout, settings)
     else:
-        encoder, tokenizer = open_checkpoint(folder).encoder, DocumentTokenizer.from_folder(folder)
+        encoder = open_checkpoint(folder).encoder
+        tokenizer = read_tokenizer(folder, encoder.config)
         said = read_sentence_settings(folder)
         chunking = _chunking(chunking or ChunkingConfig(), said, tokenizer, encoder)
         recipe = _recipe(said, settings)

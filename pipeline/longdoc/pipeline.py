@@ -25,6 +25,7 @@ from longdoc.checkpoints.native import (
     refuse_other_model,
     save_model,
 )
+from longdoc.checkpoints.vocabulary import check_vocabulary, read_tokenizer
 from longdoc.decide import Decisions
 from longdoc.embedding import Embedder, EmbeddingConfig, recipe_of_readout
 from longdoc.errors import ConfigurationError, UsageError
@@ -80,6 +81,7 @@ class Pipeline:
         prediction: PredictionConfig | None = None,
         linear: LinearClassifier | None = None,
     ) -> None:
+        check_vocabulary(tokenizer, model.encoder.config)
         chunking = chunking_for(model.encoder, settings.chunking)
         self.settings = settings = settings.model_copy(update={"chunking": chunking})
         self.tokenizer = tokenizer
@@ -158,7 +160,7 @@ class Pipeline:
             chosen = ModelSettings(**known | settings)
         except ValidationError as error:
             raise UsageError(explain_faults(error, ModelSettings)) from None
-        tokenizer = DocumentTokenizer.from_folder(folder)
+        tokenizer = read_tokenizer(folder, checkpoint.encoder.config)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             asked = chosen.readout if "readout" in settings else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,13 @@ from longdoc.checkpoints.opening import (
     OWN_MARK,
     OWN_READOUT,
     Checkpoint,
+    check_family,
     open_checkpoint,
+    read_config,
 )
 from longdoc.checkpoints.settings import ModelSettings, describe_settings, read_settings
 from longdoc.checkpoints.taggers import holds_tagger, load_span_finder
+from longdoc.checkpoints.vocabulary import read_tokenizer
 from longdoc.errors import CannotWriteError, CheckpointError, UsageError
 from longdoc.files import write_folder
 from longdoc.linear import LINEAR_FILE, LinearClassifier
@@ -48,6 +52,7 @@ __all__ = [
     "encoder_files",
     "family_of_encoder",
     "fill_folder",
+    "holds_foreign_model",
     "load_model",
     "model_fingerprint",
     "refuse_other_model",
@@ -75,6 +80,19 @@ SUPERSEDED_FILES = (
     *("modules.json", "sentence_bert_config.json", "config_sentence_transformers.json"),
 )
 """What decides or describes predictions and not every model has: of an earlier model in the folder nothing stays."""
+
+
+_FOREIGN: tuple[tuple[Callable[[Path], bool], Callable[[Path], tuple[LongDocModel, ModelSettings]]], ...] = (
+    (holds_classifier, load_classifier),
+    (holds_tagger, load_span_finder),
+    (holds_answerer, load_question_answerer),
+)
+"""What transformers saves and a pipeline can answer with: whether a folder holds it, and how it is opened."""
+
+
+def holds_foreign_model(folder: Path) -> bool:
+    """Whether a folder is a model of transformers that answers, as far as its `config.json` says."""
+    return any(is_such(folder) for is_such, _ in _FOREIGN)
 
 
 def save_model(
@@ -157,16 +175,11 @@ def load_model(folder: Path) -> tuple[LongDocModel, ModelSettings, DocumentToken
     if not folder.exists():
         raise CheckpointError(f"`{folder}` must be a model folder, but there is no such folder. Check the path.")
     if not (folder / "longdoc.json").is_file():
-        if holds_classifier(folder):
-            return *load_classifier(folder), DocumentTokenizer.from_folder(folder)
-        if holds_tagger(folder):
-            return *load_span_finder(folder), DocumentTokenizer.from_folder(folder)
-        if holds_answerer(folder):
-            return *load_question_answerer(folder), DocumentTokenizer.from_folder(folder)
-        raise CheckpointError(
-            f"`{folder}` must be a model folder, but holds no `longdoc.json`. Train a model into it first; an encoder "
-            "alone is opened with `load_encoder`."
-        )
+        for is_such, load in _FOREIGN:
+            if is_such(folder):
+                model, settings = load(folder)
+                return model, settings, read_tokenizer(folder, model.encoder.config)
+        raise _no_model(folder)
     settings = read_settings(folder)
     checkpoint = open_checkpoint(folder)
     _check_labels(folder, checkpoint, settings)
@@ -175,7 +188,8 @@ def load_model(folder: Path) -> tuple[LongDocModel, ModelSettings, DocumentToken
     wanted = readout.state_dict()
     head = {name: tensor for name, tensor in checkpoint.head.items() if name in wanted}
     assign(readout, head | checkpoint.readout, str(folder))
-    return LongDocModel(checkpoint.encoder, readout).eval(), settings, DocumentTokenizer.from_folder(folder)
+    tokenizer = read_tokenizer(folder, checkpoint.encoder.config)
+    return LongDocModel(checkpoint.encoder, readout).eval(), settings, tokenizer
 
 
 def model_fingerprint(folder: Path) -> str:
@@ -264,6 +278,32 @@ def fill_folder(folder: Path, config: dict[str, Any], tensors: dict[str, Tensor]
     (folder / "model.safetensors").chmod(0o644)
     (folder / "config.json").write_text(_json(config), encoding="utf-8")
     tokenizer.save(folder)
+
+
+def _no_model(folder: Path) -> CheckpointError:
+    """The error for a folder that holds no model: what it holds instead, and the way on from there."""
+    if not (folder / "config.json").is_file():
+        return CheckpointError(
+            f"`{folder}` must be a model folder, but holds neither `longdoc.json` nor `config.json`. Name the folder "
+            "that `longdoc train` wrote, or a checkpoint that transformers saved."
+        )
+    config = read_config(folder)
+    if OWN_MARK in config:
+        return CheckpointError(
+            f"`{folder}` must be a model folder, but lacks its `longdoc.json`: it was written or copied in part. Train "
+            "or copy it again."
+        )
+    check_family(folder, config)
+    return CheckpointError(
+        f"`{folder}` must be a model that answers, but `architectures` in its `config.json` names "
+        f"{_named(config)}: an encoder without a head that does. Train one on it first: `longdoc train --set "
+        f"model.source={folder} --data ... --output ...`."
+    )
+
+
+def _named(config: dict[str, Any]) -> str:
+    named = config.get("architectures")
+    return ", ".join(map(str, named)) if isinstance(named, list) and named else "none"
 
 
 def _json(content: dict[str, Any]) -> str:

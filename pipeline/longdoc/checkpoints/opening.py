@@ -42,6 +42,7 @@ __all__ = [
     "OWN_MARK",
     "OWN_READOUT",
     "Checkpoint",
+    "check_family",
     "family_of",
     "open_checkpoint",
     "read_config",
@@ -78,6 +79,7 @@ class Checkpoint:
         readout: tensors that longdoc saved for the readout, by our names.
         head: tensors of a head of the family, by our names in what has that head; as a rule that for classification.
         language_head: tensors that longdoc saved for a head that guesses tokens, by our names.
+        left_aside: names of tensors in the files that belong to neither: other heads, tables that are computed.
     """
 
     config: Mapping[str, Any]
@@ -85,6 +87,7 @@ class Checkpoint:
     readout: dict[str, Tensor] = field(default_factory=dict)
     head: dict[str, Tensor] = field(default_factory=dict)
     language_head: dict[str, Tensor] = field(default_factory=dict)
+    left_aside: tuple[str, ...] = ()
 
     @property
     def family(self) -> Family | None:
@@ -102,6 +105,19 @@ def family_of(config: Mapping[str, Any]) -> Family | None:
     """The family that a `config.json` belongs to; None = our own kind, or none that we know."""
     claimed = next((family for family in _FAMILIES if family.claims is not None and family.claims(config)), None)
     return claimed or FAMILIES.get(str(config.get("model_type")))
+
+
+def check_family(folder: Path, config: Mapping[str, Any]) -> None:
+    """Refuse a folder whose kind of model nobody here can read.
+
+    Raises:
+        CheckpointError: names the families that can be.
+    """
+    if config.get("model_type") != OWN and family_of(config) is None:
+        raise CheckpointError(
+            f"`model_type` in `{folder / 'config.json'}` must be one of {', '.join([*FAMILIES, OWN])}, but is "
+            f"{config.get('model_type')!r} instead. Choose a checkpoint of one of these families."
+        )
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -135,18 +151,14 @@ def open_checkpoint(folder: Path, head: Callable[[Family], KeyMap] | None = None
             folder / "config.json",
             ", ".join(map(str, config["auto_map"])) if isinstance(config["auto_map"], Mapping) else "no mapping",
         )
-    model_type = config.get("model_type")
-    if model_type == OWN:
+    if config.get("model_type") == OWN:
         described = config.get("longdoc_encoder")
         if not isinstance(described, dict):
             raise CheckpointError(f"`longdoc_encoder` must be in `{folder / 'config.json'}`, but is not.")
         return _load(folder, config, encoder_config(**described), None, None)
+    check_family(folder, config)
     family = family_of(config)
-    if family is None:
-        raise CheckpointError(
-            f"`model_type` in `{folder / 'config.json'}` must be one of {', '.join([*FAMILIES, OWN])}, but is "
-            f"{model_type!r} instead. Choose a checkpoint of one of these families."
-        )
+    assert family is not None
     head_keys = head(family) if head is not None else family.classifier.keys if family.classifier is not None else None
     return _load(folder, config, family.config_from_hf(config), family, head_keys)
 
@@ -198,7 +210,7 @@ def _load(
     encoder.carried = carried
     if left_aside:
         logger.info("left aside in %s, since the encoder does not use them: %s", folder, ", ".join(left_aside))
-    return Checkpoint(config, encoder.eval(), readout, head, language_head)
+    return Checkpoint(config, encoder.eval(), readout, head, language_head, tuple(left_aside))
 
 
 def _parts(family: Family, name: str, tensor: Tensor, heads: int) -> dict[str, Tensor]:

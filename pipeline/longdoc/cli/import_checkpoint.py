@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, heed_nothing
+
+if TYPE_CHECKING:
+    from longdoc.checkpoints.settings import ModelSettings
 
 __all__ = ["import_checkpoint"]
 
@@ -22,50 +25,83 @@ def import_checkpoint(
 ) -> None:
     """Read a checkpoint strictly and write it with its tokenizer; `model.source` of a training run takes it.
 
-    A sequence classifier keeps its head and labels: what is written is a model that `longdoc predict` takes.
+    A classifier of texts or tokens, or a model that answers questions, keeps its head and labels: what is written is a
+    model that `longdoc predict` takes. A head that guesses masked tokens is kept too, for `longdoc train --pretrain`.
 
     Example: longdoc import-checkpoint default models/minilm
     """
     with faults_as_exit_status():
-        from longdoc.checkpoints import load_encoder, resolve_checkpoint
-        from longdoc.checkpoints.classifiers import holds_classifier, load_classifier
-        from longdoc.checkpoints.native import refuse_other_model, save_encoder, save_model
+        from longdoc.checkpoints import open_checkpoint, resolve_checkpoint
+        from longdoc.checkpoints.language_models import (
+            language_head_names,
+            save_language_model,
+            stored_language_head,
+        )
+        from longdoc.checkpoints.native import (
+            holds_foreign_model,
+            load_model,
+            refuse_other_model,
+            save_encoder,
+            save_model,
+        )
         from longdoc.checkpoints.resolve import pinned_name
+        from longdoc.checkpoints.vocabulary import read_tokenizer
         from longdoc.errors import counted
         from longdoc.files import check_folder_output
-        from longdoc.text.tokenizing import DocumentTokenizer
 
         heed_nothing(config, overrides, "import-checkpoint")
         check_folder_output(model)
         refuse_other_model(model)
         folder = resolve_checkpoint(source, revision)
-        tokenizer, answers = DocumentTokenizer.from_folder(folder), ""
-        if holds_classifier(folder):
-            classifier, settings = load_classifier(folder)
-            encoder = classifier.encoder
+        if holds_foreign_model(folder):
+            answering, settings, tokenizer = load_model(folder)
+            encoder = answering.encoder
             settings = settings.model_copy(update={"source": pinned_name(source, folder)})
-            save_model(model, classifier, settings, tokenizer, _card(settings.source, settings.labels))
-            answers = f", a classifier of {counted(len(settings.labels), 'label')}"
+            save_model(model, answering, settings, tokenizer, _card(settings))
+            what = f", with a head for {counted(len(settings.labels), 'label')}"
         else:
-            encoder = load_encoder(folder)
-            save_encoder(model, encoder, tokenizer)
+            checkpoint = open_checkpoint(folder, head=language_head_names)
+            encoder = checkpoint.encoder
+            tokenizer = read_tokenizer(folder, encoder.config)
+            head, what = stored_language_head(checkpoint, folder), ""
+            if head is not None:
+                save_language_model(model, encoder, head, tokenizer)
+                what = ", with the head that guesses masked tokens"
+            else:
+                save_encoder(model, encoder, tokenizer)
+            _say_left_out([*checkpoint.left_aside, *(["the readout"] if checkpoint.readout else [])])
         parameters = sum(p.numel() for p in encoder.parameters())
         closing_line(
             f"{counted(encoder.config.layers, 'layer')} of width {encoder.config.width}, {parameters:,} weights"
-            f"{answers}; in {model}"
+            f"{what}; in {model}"
         )
 
 
-def _card(source: str, labels: Sequence[str]) -> str:
-    """The README.md of a classifier that was trained elsewhere."""
+def _say_left_out(names: Sequence[str]) -> None:
+    """Heads that nothing here uses; tables that are computed anyway are not worth a word."""
+    heads = sorted({name.rpartition(".")[0] or name for name in names if not name.endswith(_COMPUTED)})
+    if heads:
+        more = f" and {len(heads) - _SHOWN} more" if len(heads) > _SHOWN else ""
+        typer.echo(f"longdoc: left out, since nothing here uses it: {', '.join(heads[:_SHOWN])}{more}.", err=True)
+
+
+_SHOWN = 5
+_COMPUTED = ("position_ids", "token_type_ids", "inv_freq", "freqs_cis")
+
+
+def _card(settings: ModelSettings) -> str:
+    """The README.md of a model that was trained elsewhere."""
+    from longdoc.tasks import task_named
+
     return f"""---
 library_name: longdoc
-pipeline_tag: text-classification
+pipeline_tag: {task_named(settings.task).pipeline_tag}
 tags: [long-documents]
 ---
 
-# Classifier for long documents, imported
+# Model for long documents, imported
 
-Weights and labels ({len(labels)}): as in {source or "the checkpoint"}, trained elsewhere. Chunks of a long document \
-are merged by their mean; nobody has measured here how good that is: `longdoc evaluate` does, on documents with labels.
+Weights and labels ({len(settings.labels)}): as in {settings.source or "the checkpoint"}, trained elsewhere. What the \
+chunks of a long document say is put together without training; nobody has measured here how good that is: \
+`longdoc evaluate` does, on documents with labels.
 """

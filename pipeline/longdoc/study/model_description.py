@@ -9,6 +9,7 @@ from typing import Any
 from longdoc.checkpoints import open_checkpoint
 from longdoc.checkpoints.classifiers import holds_classifier
 from longdoc.checkpoints.native import load_model, model_fingerprint
+from longdoc.checkpoints.vocabulary import read_tokenizer
 from longdoc.nn import Encoder
 
 __all__ = ["describe_model", "model_table"]
@@ -27,6 +28,8 @@ def describe_model(folder: Path) -> dict[str, Any]:
     """
     if not (folder / "longdoc.json").is_file() and not holds_classifier(folder):
         encoder = open_checkpoint(folder).encoder
+        if (folder / "tokenizer.json").is_file():
+            read_tokenizer(folder, encoder.config)  # so that it is known to fit too
         return {
             "kind": "encoder",
             "encoder": _encoder(encoder),

@@ -85,6 +85,8 @@ class DocumentTokenizer:
         pad_id: id for padding; where the tokenizer names none, another special one (padding is never read).
         unknown_id: id that stands for what the tokenizer does not know, or None.
         vocab_size: the largest id + 1.
+        highest_id: the highest id that it gives for a text: of tokens that a text can spell, of those around it, and of
+            padding. Control tokens that are none of these may have higher ones.
         model_max_length: tokens that the model was made for, specials included, or None where nothing is said.
         segmented: whether long texts can be cut without changing tokens; otherwise they are encoded whole.
         fingerprint: sha256 of the serialised tokenizer.
@@ -113,7 +115,8 @@ class DocumentTokenizer:
             ) from None
         self._serialised: str = original.to_str()
         self.fingerprint = hashlib.sha256(self._serialised.encode()).hexdigest()
-        self.vocab_size: int = max(original.get_vocab(with_added_tokens=True).values(), default=-1) + 1
+        numbered = set(original.get_vocab(with_added_tokens=True).values())
+        self.vocab_size: int = max(numbered, default=-1) + 1
         limit = self._settings.get("model_max_length")
         self.model_max_length = int(limit) if isinstance(limit, int | float) and 0 < limit < _NO_LIMIT else None
 
@@ -133,6 +136,8 @@ class DocumentTokenizer:
         control |= {token["content"] for token in state["added_tokens"] if token["special"]}
         self.mask_id: int | None = ids.get("mask_token")
         self.special_ids = frozenset(number for token in control if (number := original.token_to_id(token)) is not None)
+        given_ids = (numbered - self.special_ids) | {*self.lead, *self.trail, self.pad_id}
+        self.highest_id: int = max(given_ids | ({self.unknown_id} if self.unknown_id is not None else set()))
         used = {"pad_token": self.pad_id, "unk_token": self.unknown_id}
         if len(self.lead) == len(self.trail) == 1:
             used |= {"cls_token": self.lead[0], "sep_token": self.trail[0]}

@@ -46,7 +46,8 @@ def folder(tmp_path: Path, tokenizer: DocumentTokenizer) -> Path:
 
 
 def own_model(**changes: Any) -> LongDocModel:
-    return tiny_model(readout=SETTINGS.readout.model_dump(), position={"kind": "sinusoidal"}, **changes)
+    fields = {"readout": SETTINGS.readout.model_dump(), "position": {"kind": "sinusoidal"}, "vocab_size": 30522}
+    return tiny_model(**fields | changes)
 
 
 def change_json(path: Path, **changes: Any) -> None:
@@ -105,7 +106,7 @@ def test_saving_what_was_loaded_gives_the_same_bytes(
     model, settings, loaded_tokenizer = load_model(folder)
     save_model(tmp_path / "again", model, settings, loaded_tokenizer, "another card")
     assert model_fingerprint(tmp_path / "again") == model_fingerprint(folder)
-    encoder = load_encoder(saved(their_model("bert"), tmp_path / "theirs"))
+    encoder = load_encoder(saved(their_model("bert", vocab_size=30522), tmp_path / "theirs"))
     bert = LongDocModel(encoder, SETTINGS.readout.build(48, 3))
     save_model(tmp_path / "one", bert, SETTINGS, tokenizer, "")
     save_model(tmp_path / "two", *load_model(tmp_path / "one"), card="")
@@ -138,8 +139,9 @@ def test_an_encoder_alone_is_saved_and_opened(tmp_path: Path, tokenizer: Documen
     ids = torch.tensor([some_ids(20)])
     assert torch.equal(again(ids), encoder(ids))
     message = (
-        f"`{tmp_path / 'encoder'}` must be a model folder, but holds no `longdoc.json`. Train a model into it first; "
-        "an encoder alone is opened with `load_encoder`."
+        f"`{tmp_path / 'encoder'}` must be a model that answers, but `architectures` in its `config.json` names "
+        "LongDocModel: an encoder without a head that does. Train one on it first: `longdoc train --set "
+        f"model.source={tmp_path / 'encoder'} --data ... --output ...`."
     )
     with pytest.raises(CheckpointError, match=f"^{re.escape(message)}$"):
         load_model(tmp_path / "encoder")

@@ -213,7 +213,7 @@ def test_a_model_folder_that_was_cut_short_is_not_taken_for_a_public_classifier(
     assert json.loads((tmp_path / "ours" / "config.json").read_text())["architectures"] == [
         "BertForSequenceClassification"
     ]
-    with pytest.raises(CheckpointError, match=r"must be a model folder, but holds no `longdoc\.json`"):
+    with pytest.raises(CheckpointError, match=r"must be a model folder, but lacks its `longdoc\.json`: it was"):
         load_model(tmp_path / "ours")
 
 
