@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, load, show_progress
+from longdoc.cli.dry_run import DryRunOption, dry_run
 
 if TYPE_CHECKING:
     from longdoc.config import RunConfig
@@ -36,6 +37,7 @@ def embed(
     max_failures: Annotated[
         int | None, typer.Option("--max-failures", min=0, help="More failed documents than this end with status 3.")
     ] = None,
+    dry: DryRunOption = False,
     config: ConfigOption = None,
     overrides: SetOption = None,
 ) -> None:
@@ -62,11 +64,15 @@ def embed(
         embedder = opener()
         width, fingerprint, prompt_tokens = embedder.width, embedder.fingerprint, embedder.prompt_tokens
         resolved = resolved.model_copy(update={"job": job, "chunking": embedder.chunking})
-        del embedder  # the job loads its own, where it is at work
         rows = EmbeddingRows(width, resolved.embedding.dtype, resolved.embedding.parts != "none")
+        paths = [*inputs, *(more or [])]
+        if dry:
+            count = embedder.chunking.build(embedder.tokenizer).kept
+            raise typer.Exit(dry_run(paths, output, embedder, count, resolved.read, job, rows))
+        del embedder  # the job loads its own, where it is at work
         with show_progress("embed") as tell:
             report = run_job(
-                [*inputs, *(more or [])],
+                paths,
                 output,
                 opener,
                 resolved.read,

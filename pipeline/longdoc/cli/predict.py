@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, load, show_progress
+from longdoc.cli.dry_run import DryRunOption, dry_run
 
 if TYPE_CHECKING:
     from longdoc.jobs.runner import JobReport
@@ -34,6 +36,7 @@ def predict(
     evidence: Annotated[
         bool | None, typer.Option("--evidence/--no-evidence", help="Passages behind each score.")
     ] = None,
+    dry: DryRunOption = False,
     config: ConfigOption = None,
     overrides: SetOption = None,
 ) -> None:
@@ -64,13 +67,14 @@ def predict(
             raise typer.Exit(dry_run(paths, output, predictor, _chunks_of(predictor), resolved.read, job, rows))
         with show_progress("predict") as tell:
             report = run_job(
-                [*inputs, *(more or [])],
+                paths,
                 output,
                 opener,
                 resolved.read,
                 job,
                 progress=tell,
                 configuration=dump_resolved(resolved, HEEDS),
+                rows=rows,
             )
         closing_line(outcome(report, output))
         raise typer.Exit(report.exit_status)
@@ -100,6 +104,11 @@ class _WithEvidence:
         self.pipeline = pipeline
         self.fingerprint = pipeline.fingerprint + "+evidence"
         self.stream = pipeline.stream_with_evidence
+
+
+def _chunks_of(predictor: Pipeline | _WithEvidence) -> Callable[[int], int]:
+    pipeline = predictor.pipeline if isinstance(predictor, _WithEvidence) else predictor
+    return pipeline.chunker.kept
 
 
 def open_predictor(model: Path, prediction: PredictionConfig, evidence: bool) -> Pipeline | _WithEvidence:

@@ -9,28 +9,40 @@ import dataclasses
 import importlib.metadata
 import itertools
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
-from longdoc.errors import DuplicateIdError, PlanMismatchError
+from longdoc.errors import DuplicateIdError
 from longdoc.files import write_bytes, write_text
 from longdoc.jobs.folder import open_job_folder
 from longdoc.jobs.identity import IdLedger, first_repetition
 from longdoc.jobs.job_plan import JobPlan, PartPlan, PlannedSource
 from longdoc.jobs.names import PLAN_NAME, configuration_file, work_folder
 from longdoc.jobs.rows import PREDICTIONS, RowKind
+from longdoc.jobs.same_job import compare_plans
 from longdoc.jobs.sources import RollCall, list_sources, read_records
 from longdoc.readers import source_digest
 from longdoc.readers.base import ReadConfig, Source
 from longdoc.schema import Config
+from longdoc.types import Record
 from longdoc.version import __version__
 
-__all__ = ["JobConfig", "JobPlan", "PartPlan", "note_configuration", "plan_job"]
+__all__ = [
+    "JobConfig",
+    "JobPlan",
+    "PartPlan",
+    "intended_plan",
+    "note_configuration",
+    "plan_job",
+    "with_parts",
+]
 
 _log = logging.getLogger(__name__)
+
+OnRecord = Callable[[Record], None]
 
 # Libraries that decide what text comes out of a file or what bytes a part has; those that decide predictions are in
 # the predictor's own fingerprint.
@@ -84,21 +96,48 @@ def plan_job(
     old = JobPlan.read_back(output) if planned else None
     if old is None:
         open_job_folder(output)
-    settings = _settings(read, job, predictor_fingerprint) | dict(rows.settings)
-    found = list_sources(inputs, read, output)
-    sources = tuple(PlannedSource(source.name, source_digest(source)) for source in found)
+    intended = intended_plan(inputs, read, job, predictor_fingerprint, output, rows)
     if old is not None:
-        _compare(old, settings, sources, output)
-        return JobPlan(old.settings, old.sources, old.parts, found, read)
-    cut: set[int] = set()
-    parts = tuple(_parts(found, read, job.documents_per_part, cut))
-    if cut:
-        _log.warning("%d of %d inputs cannot be read to the end: the job will not be complete", len(cut), len(found))
-        sources = tuple(dataclasses.replace(source, ends_early=number in cut) for number, source in enumerate(sources))
-    plan = JobPlan(settings, sources, parts, found, read)
+        compare_plans(old, intended, output)
+        return JobPlan(old.settings, old.sources, old.parts, intended.inputs, read)
+    plan = with_parts(intended, job)
     note_configuration(output, configuration)
     write_bytes(output / PLAN_NAME, plan.to_bytes(), work_folder(output))
     return plan
+
+
+def intended_plan(
+    inputs: Sequence[str | Path],
+    read: ReadConfig,
+    job: JobConfig,
+    predictor_fingerprint: str,
+    output: Path,
+    rows: RowKind = PREDICTIONS,
+) -> JobPlan:
+    """What a job would be planned as, without its parts. Digests every source and writes nothing."""
+    settings = _settings(read, job, predictor_fingerprint) | dict(rows.settings)
+    found = list_sources(inputs, read, output)
+    sources = tuple(PlannedSource(source.name, source_digest(source)) for source in found)
+    return JobPlan(settings, sources, (), found, read)
+
+
+def with_parts(plan: JobPlan, job: JobConfig, on_record: OnRecord | None = None) -> JobPlan:
+    """An intended plan with its parts: reads every document once, and writes nothing.
+
+    Args:
+        on_record: called with each record.
+
+    Raises:
+        DuplicateIdError: two documents have one id.
+        DataError: a source without the configured columns.
+    """
+    cut: set[int] = set()
+    parts = tuple(_parts(plan.inputs, plan.read, job.documents_per_part, cut, on_record))
+    sources = plan.sources
+    if cut:
+        _log.warning("%d of %d inputs cannot be read to the end: the job will not be complete", len(cut), len(sources))
+        sources = tuple(dataclasses.replace(source, ends_early=number in cut) for number, source in enumerate(sources))
+    return dataclasses.replace(plan, sources=sources, parts=parts)
 
 
 def note_configuration(output: Path, configuration: str | None) -> None:
@@ -138,7 +177,9 @@ def _version(distribution: str) -> str | None:
         return None
 
 
-def _parts(sources: Sequence[Source], read: ReadConfig, size: int, cut: set[int]) -> Iterator[PartPlan]:
+def _parts(
+    sources: Sequence[Source], read: ReadConfig, size: int, cut: set[int], on_record: OnRecord | None
+) -> Iterator[PartPlan]:
     """One pass over all records: where each part starts, how many records it has, and that no id occurs twice.
 
     Numbers of sources that end early are added to `cut`.
@@ -152,6 +193,8 @@ def _parts(sources: Sequence[Source], read: ReadConfig, size: int, cut: set[int]
             start = start or (source, record.cursor)
             roll.add(record.document)
             ledger.add(record.document.id)
+            if on_record is not None:
+                on_record(record)
             if record.ends_early:
                 cut.add(source)
         if start is None:
@@ -174,33 +217,3 @@ def _repetition(first: str, second: str) -> str:
         f"ids must be unique in a job, but the documents at {first} and {second} have the same id. Rename one, or map "
         "`read.fields.id` to a field that is unique."
     )
-
-
-def _compare(old: JobPlan, settings: Mapping[str, Any], sources: Sequence[PlannedSource], output: Path) -> None:
-    remedy = "Go back to what it was, or name another output folder."
-    for key in sorted(old.settings.keys() | settings.keys()):
-        before, now = old.settings.get(key), settings.get(key)
-        if before != now:
-            what = "the model or how it predicts" if key == "predictor" else f"`{key}`"
-            raise PlanMismatchError(
-                f"{output} belongs to another job: {what} was {_shown(before)} when it was planned, but is "
-                f"{_shown(now)} now. {remedy}"
-            )
-    for before, now in zip(old.sources, sources, strict=False):
-        if before.name != now.name:
-            raise PlanMismatchError(
-                f"{output} belongs to another job: its inputs had {before.name} where {now.name} is now. {remedy}"
-            )
-        if before.sha256 != now.sha256:
-            raise PlanMismatchError(
-                f"{output} belongs to another job: the content of {now.name} has changed since it was planned. {remedy}"
-            )
-    if len(old.sources) != len(sources):
-        raise PlanMismatchError(
-            f"{output} belongs to another job: it was planned with {len(old.sources)} inputs, but there are "
-            f"{len(sources)} now. {remedy}"
-        )
-
-
-def _shown(value: Any) -> str:
-    return f"{value[:12]}..." if isinstance(value, str) and len(value) > 40 else repr(value)

@@ -1,0 +1,95 @@
+"""`--dry-run` of `longdoc predict` and `longdoc embed`: what the job would do, as a few lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from longdoc.cli.common import closing_line
+
+if TYPE_CHECKING:
+    from longdoc.jobs.forecast import Forecast
+    from longdoc.jobs.plan import JobConfig
+    from longdoc.jobs.rows import RowKind
+    from longdoc.jobs.work import Predictor
+    from longdoc.readers.base import ReadConfig
+
+__all__ = ["DryRunOption", "dry_run"]
+
+DryRunOption = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Say what would be done, by reading all and predicting a little; write nothing."),
+]
+
+
+def dry_run(
+    inputs: Sequence[str],
+    output: Path,
+    predictor: Predictor,
+    count_chunks: Callable[[int], int],
+    read: ReadConfig,
+    job: JobConfig,
+    rows: RowKind,
+) -> int:
+    """Print the forecast of a job; the exit status that the job is expected to end with."""
+    from longdoc.jobs.forecast import forecast_job
+
+    forecast = forecast_job(inputs, output, predictor, count_chunks, read, job, rows=rows)
+    for line in told(forecast, output):
+        typer.echo(line)
+    closing_line(_verdict(forecast))
+    return forecast.exit_status
+
+
+def told(forecast: Forecast, output: Path) -> Iterator[str]:
+    """What is known, a line each; estimates are marked by `about`."""
+    from longdoc.errors import counted
+
+    yield f"inputs: {forecast.inputs:,} of {_bytes(forecast.input_bytes)}"
+    yield f"documents: {forecast.documents:,}; {forecast.characters:,} characters, {forecast.longest:,} in the longest"
+    if forecast.unreadable:
+        yield f"unreadable: {sum(forecast.unreadable.values()):,} ({_reasons(forecast.unreadable)})"
+    yield (
+        f"tokens: about {forecast.tokens:,} in about {forecast.chunks:,} chunks, by a sample of "
+        f"{counted(forecast.sampled, 'document')}"
+    )
+    if forecast.sample_failures:
+        yield f"failed in the sample: {sum(forecast.sample_failures.values())} ({_reasons(forecast.sample_failures)})"
+    yield f"output: {output}, {forecast.state}"
+    yield f"parts: {forecast.parts:,}, {forecast.parts_done:,} of them done; about {_bytes(forecast.output_bytes)}"
+    seconds = (
+        "unknown, since nothing in the sample was answered" if forecast.seconds is None else _time(forecast.seconds)
+    )
+    yield f"time: {seconds} in {counted(forecast.workers, 'worker')} of the measured speed"
+    yield f"memory: about {_bytes(forecast.memory_bytes)}"
+    yield from (f"would be refused: {refusal}" for refusal in forecast.refusals)
+    yield from (f"note: {remark}" for remark in forecast.remarks)
+
+
+def _verdict(forecast: Forecast) -> str:
+    if forecast.refusals:
+        return "nothing was written; the job would be refused"
+    if forecast.exit_status:
+        return f"nothing was written; the job would end with status {forecast.exit_status}"
+    return "nothing was written; the job can start"
+
+
+def _reasons(counts: Mapping[str, Any]) -> str:
+    return ", ".join(f"{reason}: {count}" for reason, count in counts.items())
+
+
+def _bytes(number: int) -> str:
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if number >= size:
+            return f"{number / size:.1f} {unit}"
+    return f"{number} bytes"
+
+
+def _time(seconds: float) -> str:
+    for unit, size in (("days", 86_400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"about {seconds / size:.1f} {unit}"
+    return f"about {seconds:.0f} seconds"
