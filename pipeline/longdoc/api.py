@@ -20,7 +20,7 @@ from longdoc.checkpoints.native import ModelSettings, refuse_other_model
 from longdoc.checkpoints.resolve import pinned_name
 from longdoc.checkpoints.vocabulary import check_vocabulary
 from longdoc.config import RunConfig, dump_resolved, load_config
-from longdoc.errors import ConfigurationError, DataError
+from longdoc.errors import ConfigurationError, DataError, UsageError
 from longdoc.files import check_folder_output, only_writer
 from longdoc.model import LongDocModel
 from longdoc.nn import Encoder
@@ -37,6 +37,7 @@ from longdoc.training.loop import TrainingProgress, TrainingReport, fine_tune
 from longdoc.training.pretraining import LanguageModelling, PretrainingReport, pretrain_encoder
 from longdoc.training.pretraining_card import encoder_card
 from longdoc.training.pretraining_data import Corpus, check_corpus, read_corpus
+from longdoc.training.saving import Unfinished, refuse_finished
 from longdoc.training.selection import chosen_metric
 from longdoc.types import Document, DocumentFailure
 
@@ -44,6 +45,8 @@ __all__ = ["build_pipeline", "pretrain", "train", "train_with_report"]
 
 PRETRAINING_SECTIONS = ("model", "chunking", "data", "read", "pretraining", "prediction")
 """Sections of a configuration that `pretrain` looks at."""
+
+_UNFINISHED: dict[bool | None, Unfinished] = {None: "continue", True: "require", False: "discard"}
 
 _log = logging.getLogger(__name__)
 
@@ -55,6 +58,7 @@ def train(
     train_documents: Sequence[Document] | ArrowTable | None = None,
     validation_documents: Sequence[Document] | ArrowTable | None = None,
     progress: Callable[[TrainingProgress], None] | None = None,
+    resume: bool | None = None,
 ) -> Pipeline:
     """Fine-tune a model on labelled documents of any length.
 
@@ -65,6 +69,8 @@ def train(
         train_documents, validation_documents: instead of the files that `config.data` names; a list, or a table (data
             frame, Arrow table, dataset) whose columns `config.read.fields` names.
         progress: called with numbers now and then.
+        resume: a run that was stopped in `output`: None = it goes on from its newest checkpoint, where there is one;
+            True = there must be one; False = it is removed, and training starts over.
 
     Returns:
         The pipeline with the best epoch's weights.
@@ -72,12 +78,19 @@ def train(
     Raises:
         ConfigurationError: the configuration is wrong; nothing was started.
         DataError: the data cannot be used; nothing was started.
-        UsageError: `output` holds a model, or another run is writing there.
+        UsageError: `output` holds a model, another run is writing there, or the run that was stopped there had other
+            documents or another configuration.
+        InterruptedTrainingError: asked to stop by SIGINT or SIGTERM; the same call goes on.
     """
+    given = (train_documents, validation_documents, progress)
     if output is not None:
-        return train_with_report(config, output, train_documents, validation_documents, progress)[0]
+        return train_with_report(config, output, *given, resume=resume)[0]
+    if resume:
+        raise UsageError(
+            "`resume` needs a run that was stopped, but without `output` nothing is kept. Name its folder."
+        )
     with tempfile.TemporaryDirectory(prefix="longdoc-") as folder:
-        return train_with_report(config, folder, train_documents, validation_documents, progress)[0]
+        return train_with_report(config, folder, *given, kept=False)[0]
 
 
 def train_with_report(
@@ -86,12 +99,18 @@ def train_with_report(
     train_documents: Sequence[Document] | ArrowTable | None = None,
     validation_documents: Sequence[Document] | ArrowTable | None = None,
     progress: Callable[[TrainingProgress], None] | None = None,
+    resume: bool | None = None,
+    kept: bool = True,
 ) -> tuple[Pipeline, TrainingReport]:
-    """`train`, with what happened."""
+    """`train`, with what happened.
+
+    Args:
+        kept: whether the folder is, so that checkpoints in it are of use.
+    """
     config = _as_config(config)
     folder = Path(output)
     check_folder_output(folder)
-    refuse_other_model(folder)
+    refuse_finished(folder)
     if train_documents is None:
         if not config.data.train:
             raise ConfigurationError("`data.train` must name at least one file, but is empty. Pass `--data`.")
@@ -106,7 +125,7 @@ def train_with_report(
     is_first = os.environ.get("RANK", "0") == "0"
     with only_writer(folder) if is_first else contextlib.nullcontext():
         if is_first:
-            refuse_other_model(folder)  # a run that was at work a moment ago may have ended
+            refuse_finished(folder)  # a run that was at work a moment ago may have ended
             labels_of = task_named(config.model.task).gold_labels
             for remark in doubtful(train_documents, validation_documents, labels_of):
                 _log.warning(remark)
@@ -122,6 +141,7 @@ def train_with_report(
                 pipeline.settings, config.training, report, pipeline.model.encoder.config, config.model.source
             ),
             configuration=dump_resolved(_as_used(config, pipeline)),
+            unfinished=_UNFINISHED[resume] if kept else None,
         )
     return pipeline, report
 

@@ -17,6 +17,7 @@ __all__ = [
     "DuplicateIdError",
     "FailureReason",
     "InterruptedJobError",
+    "InterruptedTrainingError",
     "JobError",
     "LongDocError",
     "PlanMismatchError",
@@ -109,5 +110,11 @@ class CannotWriteError(JobError):
 
 class InterruptedJobError(JobError):
     """The job was asked to stop. Finished parts are kept; the same command continues."""
+
+    exit_status = 75
+
+
+class InterruptedTrainingError(LongDocError):
+    """The training was asked to stop. What it had learned is kept in a checkpoint; the same command goes on."""
 
     exit_status = 75

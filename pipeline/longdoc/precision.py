@@ -19,6 +19,9 @@ from longdoc.schema import Config
 __all__ = ["Placement", "PrecisionConfig", "choose_placement", "cpu_multiplies_bfloat16"]
 
 
+_SHORT = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}
+
+
 class PrecisionConfig(Config):
     """The device and number format asked for."""
 
@@ -46,12 +49,13 @@ class Placement:
 
     def autocast(self) -> torch.autocast:
         """Products in the chosen number format; a no-op for float32."""
-        return torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.dtype == torch.bfloat16)
+        reduced = self.dtype != torch.float32
+        return torch.autocast(self.device.type, dtype=self.dtype if reduced else torch.bfloat16, enabled=reduced)
 
     @property
     def name(self) -> str:
         """Short and stable, for fingerprints: `cpu-fp32`."""
-        return f"{self.device.type}-{'bf16' if self.dtype == torch.bfloat16 else 'fp32'}"
+        return f"{self.device.type}-{_SHORT[self.dtype]}"
 
 
 def cpu_multiplies_bfloat16() -> bool:

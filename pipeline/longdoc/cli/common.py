@@ -204,6 +204,9 @@ def show_training() -> Iterator[Callable[[TrainingProgress], None]]:
     with show_progress("train", "steps") as bar:
 
         def tell(state: TrainingProgress) -> None:
+            if state.phase == "resume":
+                typer.echo(f"the run goes on after step {state.done} of {state.total}", err=True)
+                return
             name = names[state.phase]
             where = f"epoch {state.epoch} of {state.epochs}" if state.epoch else "the frozen encoder's rows, once"
             if state.improved and state.metric is not None and time.monotonic() - told[0] >= 2:

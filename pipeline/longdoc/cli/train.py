@@ -26,16 +26,29 @@ def train(
     pretrain: Annotated[
         bool, typer.Option("--pretrain", help="Learn from texts without labels, by guessing hidden tokens.")
     ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the run that was stopped in MODEL; there must be one.")
+    ] = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Start over, and remove the run that was stopped in MODEL.")
+    ] = False,
     config: ConfigOption = None,
     overrides: SetOption = None,
 ) -> None:
     """Fine-tune a model through whole documents; the epoch that is best on the validation documents is kept.
 
+    A run that was stopped or killed goes on by the same command, as if it had never been stopped.
+
     With --pretrain an encoder learns from texts without labels, and MODEL is a checkpoint for `model.source`.
 
     Example: longdoc train --data train.jsonl --validation valid.jsonl --output runs/mine
     """
+    from longdoc.errors import UsageError
+
     with faults_as_exit_status(lambda: _kept(output)):
+        if resume and (pretrain or restart):
+            other = "--pretrain" if pretrain else "--restart"
+            raise UsageError(f"`--resume` must stand without `{other}`, but they stand together. Leave one out.")
         if pretrain:
             pretraining.pretrain(output, data or (), validation or (), config, overrides or ())
             return
@@ -49,7 +62,8 @@ def train(
         if not inputs.validation:
             typer.echo("longdoc: no --validation, so the last epoch is kept and nothing is measured.", err=True)
         with show_training() as tell:
-            _, report = train_with_report(resolved, output, progress=tell)
+            going_on = False if restart else resume or None
+            _, report = train_with_report(resolved, output, progress=tell, resume=going_on)
         for number, noun, fate in (
             (report.empty_documents, "training document", "without a token, left out"),
             (report.unreadable_documents, "training document", "that the tokenizer hardly knows, left out"),
@@ -58,6 +72,8 @@ def train(
             if number:
                 typer.echo(f"longdoc: {counted(number, noun)} {fate}.", err=True)
         chosen = f"epoch {report.best_epoch} kept, {report.metric} {report.best:.4f}" if report.best_epoch else "kept"
+        if report.stopped_early:
+            chosen += ", and none better came after it"
         closing_line(
             f"trained on {counted(report.train_documents, 'document')} in {counted(report.steps, 'step')} and "
             f"{report.seconds:.0f} s; {chosen}; model in {output}"
@@ -65,9 +81,12 @@ def train(
 
 
 def _kept(output: Path) -> str:
-    """What a stopped run leaves. It is not gone on with: the same command starts over."""
+    """What a run leaves that was stopped at once."""
+    from longdoc.training.checkpointing import checkpoints_in
     from longdoc.training.loop import BEST_SO_FAR
 
+    if saved := checkpoints_in(output):
+        return f"The same command goes on after step {int(saved[0].name.removeprefix('step-'))}."
     best = output / BEST_SO_FAR
     if (best / "longdoc.json").exists():
         return f"The best epoch so far is the model folder {best}: move it to keep it. The same command starts over."

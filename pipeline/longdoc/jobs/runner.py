@@ -14,11 +14,11 @@ from typing import NoReturn
 
 from longdoc.errors import ConfigurationError, InterruptedJobError, JobError, PlanMismatchError
 from longdoc.files import unlink
+from longdoc.interruption import Interruption
 from longdoc.jobs.attempts import Attempts
 from longdoc.jobs.engines import ENGINES
 from longdoc.jobs.engines.base import Engine, JobWork, PredictorSlot
 from longdoc.jobs.folder import check_job_folder, locked, open_job_folder, remove_leftovers
-from longdoc.jobs.interruption import Interruption
 from longdoc.jobs.job_plan import JobPlan
 from longdoc.jobs.job_report import JobReport, job_report
 from longdoc.jobs.manifest import write_manifest

@@ -20,6 +20,7 @@ from longdoc.types import Chunk, Document, short_digest
 __all__ = [
     "EpochSampler",
     "Example",
+    "Step",
     "build_examples",
     "check_readable",
 ]
@@ -136,6 +137,21 @@ def _reasons(left_out: Counter[str]) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in sorted(left_out.items()))
 
 
+@dataclass(frozen=True)
+class Step:
+    """The documents of one step of the optimiser.
+
+    Attributes:
+        batches: the examples of this process, batch by batch; a batch may be empty.
+        members: the examples of all processes.
+        share: of the epoch that is over after it, in (0, 1].
+    """
+
+    batches: tuple[tuple[int, ...], ...]
+    members: tuple[int, ...]
+    share: float
+
+
 class EpochSampler:
     """The order of documents: a pure function of seed and epoch, so that a resumed run continues as it would have.
 
@@ -167,6 +183,19 @@ class EpochSampler:
         return [
             (self._deal(order[start : start + width].tolist()), len(order[start : start + width]))
             for start in range(0, len(order), width)
+        ]
+
+    def optimiser_steps(self, epoch: int, accumulated: int) -> list[Step]:
+        """An epoch in steps of `accumulated` batches on every process; the last may have fewer."""
+        order = np.random.default_rng([self.seed, epoch]).permutation(len(self.sizes)).tolist()
+        batches, width = self.epoch(epoch), self.batch_size * self.processes
+        return [
+            Step(
+                tuple(tuple(members) for members, _ in batches[start : start + accumulated]),
+                tuple(order[start * width : (start + accumulated) * width]),
+                min(start + accumulated, self.steps) / self.steps,
+            )
+            for start in range(0, self.steps, accumulated)
         ]
 
     def _deal(self, members: list[int]) -> list[int]:

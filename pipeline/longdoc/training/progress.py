@@ -11,7 +11,14 @@ __all__ = ["TrainingProgress", "TrainingReport"]
 
 @dataclass(frozen=True)
 class TrainingProgress:
-    """Where a run stands: for progress bars."""
+    """Where a run stands: for progress bars.
+
+    Attributes:
+        phase: rows, train, validate; resume where a run goes on, `done` steps of `total` being over.
+        epoch, epochs: from 1; 0 before the first.
+        done, total: within the phase.
+        loss, metric, improved: of the last step, or of the validation documents.
+    """
 
     phase: str
     epoch: int
@@ -36,7 +43,8 @@ class TrainingReport:
         unreadable_documents: training documents that the tokenizer hardly knows, left out, as they would not be
             answered either.
         unanswered_validation: validation documents without an answer in the best epoch.
-        seconds: wall time.
+        stopped_early: whether epochs were left out, since none had been better for long enough.
+        seconds: wall time, that of before a stop included.
     """
 
     best_epoch: int = 0
@@ -49,4 +57,5 @@ class TrainingReport:
     unreadable_documents: int = 0
     unanswered_validation: int = 0
     steps: int = 0
+    stopped_early: bool = False
     seconds: float = 0.0

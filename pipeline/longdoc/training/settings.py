@@ -48,9 +48,20 @@ class TrainingConfig(Config):
     metric_for_best_model: str = "auto"
     """The validation metric whose best epoch is kept: `auto` is macro_f1 for labels, rmse for numbers, `loss` works
     everywhere."""
+    early_stopping_patience: int | None = Field(default=None, ge=1)
+    """Stop after so many epochs in a row without a better value of that metric; None: all epochs are trained."""
     decisions: DecisionConfig = DecisionConfig()
     """What is fitted on the validation documents at the end: temperature, thresholds, when to abstain."""
     logging_steps: int = Field(default=10, ge=1)
     """A line in `metrics.jsonl` every so many optimiser steps."""
+    save_steps: int | None = Field(default=None, ge=1)
+    """A checkpoint every so many optimiser steps, beside those of `save_minutes`; None: none of this kind."""
+    save_minutes: float | None = Field(default=10.0, gt=0)
+    """A checkpoint when so many minutes have passed since the last one; None: none of this kind."""
+    save_total_limit: int = Field(default=2, ge=1)
+    """Checkpoints that are kept while the run goes on, the newest."""
+    mixed_precision: Literal["auto", "no", "bf16", "fp16"] = "auto"
+    """The number format of products in training; weights stay float32. `auto`: what `accelerate launch` was told, else
+    that of `prediction.precision`. fp16 needs a GPU."""
     seed: int = Field(default=0, ge=0, lt=2**31)
     """Of the head's start, dropout and the order of documents."""

@@ -242,21 +242,22 @@ def test_a_stopped_command_says_truly_what_the_next_one_will_do(
 
 
 @pytest.mark.parametrize("measured", [False, True])
-def test_a_stopped_training_says_what_is_kept(
+def test_a_training_that_is_stopped_at_once_says_what_is_kept(
     run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, measured: bool
 ) -> None:
-    from longdoc.training import loop
+    from longdoc.training.run import TrainingRun
 
-    stage = "validate" if not measured else "train_epoch"
-    real = getattr(loop._Run, stage)
+    stage = "train_epoch" if measured else "encode_frozen"
+    real = getattr(TrainingRun, stage)
 
-    def stop(self, epoch: int, metrics: object) -> None:
-        if measured and epoch == 0:
-            real(self, epoch, metrics)
-            return
-        os.kill(os.getpid(), signal.SIGTERM)
+    def stop(self, *given: object) -> None:
+        if given and given[0] == 0:
+            real(self, *given)
+        else:  # the second signal does not wait
+            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), signal.SIGTERM)
 
-    monkeypatch.setattr(loop._Run, stage, stop)
+    monkeypatch.setattr(TrainingRun, stage, stop)
     result = run("train", "--config", TINY, "--data", data, "--validation", data, "--output", tmp_path / "m", expect=75)
     best = tmp_path / "m" / "checkpoints" / "best"
     assert result.output.splitlines()[-1] == (
@@ -266,6 +267,39 @@ def test_a_stopped_training_says_what_is_kept(
         else "longdoc: stopped. Nothing was measured yet, so no model is kept: the same command starts over."
     )
     assert (best / "longdoc.json").exists() is measured
+
+
+def test_a_stopped_training_goes_on_by_the_same_command(
+    run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from longdoc.training.steps import Stepper
+
+    command = ("train", "--config", TINY, "--data", data, "--output", tmp_path / "m")
+    take = Stepper.take
+
+    def take_and_stop(self, *given: object) -> object:
+        outcome = take(self, *given)
+        os.kill(os.getpid(), signal.SIGTERM)
+        return outcome
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Stepper, "take", take_and_stop)
+        result = run(*command, expect=75)
+    *_, stopped = result.output.splitlines()
+    _, _, steps = stopped.partition(" of ")
+    assert stopped == f"longdoc: stopped after step 1 of {steps}"
+    assert steps.endswith(". The same command goes on from there.")
+    refused = run(*command, "--set", "training.seed=1", expect=2)
+    assert refused.output.splitlines()[-1] == (
+        f"longdoc: the run that was begun in {tmp_path / 'm'} cannot be gone on with, since `training.seed` was 0 and "
+        "is 1. Put that back, or start over: `--restart` (`resume=False` in Python)."
+    )
+    refused = run(*command, "--resume", "--restart", expect=2)
+    assert refused.output == (
+        "longdoc: `--resume` must stand without `--restart`, but they stand together. Leave one out.\n"
+    )
+    done = run(*command, "--resume")
+    assert f"the run goes on after step 1 of {steps.partition('.')[0]}\n" in done.output
 
 
 # -- statuses

@@ -1,4 +1,5 @@
-"""Stopping in good order: the first SIGINT or SIGTERM ends the job after the parts in work, the second at once."""
+"""Stopping in good order: the first SIGINT or SIGTERM ends a job or a training after what is at work, the second at
+once."""
 
 from __future__ import annotations
 
@@ -13,10 +14,11 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interruption:
-    """Takes over the two signals while a job runs; outside the main thread, where Python forbids it, it does nothing.
+    """Takes over the two signals while a job or a training runs; does nothing outside the main thread, where Python
+    forbids it.
 
     Attributes:
-        requested: whether the job was asked to stop.
+        requested: whether it was asked to stop.
         patient: while False (nothing to lose yet) the first signal raises KeyboardInterrupt as the second always does.
     """
 
