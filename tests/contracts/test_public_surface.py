@@ -64,13 +64,14 @@ def test_every_command_of_the_contract_is_there() -> None:
         "explain",
         "inspect",
         "embed",
+        "doctor",
         "import-checkpoint",
     ):
         assert f"  {command}" in shown.stdout, command
 
 
 @pytest.mark.parametrize(
-    "command", ["train", "predict", "verify", "export", "evaluate", "explain", "embed", "import-checkpoint"]
+    "command", ["train", "predict", "verify", "export", "evaluate", "explain", "embed", "doctor", "import-checkpoint"]
 )
 def test_every_command_shows_an_example(command: str) -> None:
     shown = run(command, "--help")

@@ -8,6 +8,7 @@ import typer
 
 from longdoc.cli import (
     compare,
+    doctor,
     embed,
     evaluate,
     explain,
@@ -55,6 +56,7 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("explain")(explain.explain)
 app.command("compare")(compare.compare)
 app.command("embed")(embed.embed)
+app.command("doctor")(doctor.doctor)
 app.command("import-checkpoint")(import_checkpoint.import_checkpoint)
 app.add_typer(inspect.app, name="inspect")
 
