@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from longdoc.apart import check_apart
 from longdoc.checkpoints import open_checkpoint, resolve_checkpoint
 from longdoc.checkpoints.answerers import adopt_answer_head
 from longdoc.checkpoints.classifiers import start_readout
@@ -111,6 +112,7 @@ def train_with_report(
     folder = Path(output)
     check_folder_output(folder)
     refuse_finished(folder)
+    _check_apart(folder, config, train_documents is None, validation_documents is None)
     if train_documents is None:
         if not config.data.train:
             raise ConfigurationError("`data.train` must name at least one file, but is empty. Pass `--data`.")
@@ -176,6 +178,7 @@ def pretrain(
     folder = Path(output)
     check_folder_output(folder)
     refuse_other_model(folder)
+    _check_apart(folder, config, train_documents is None, validation_documents is None)
     if train_documents is None and not config.data.train:
         raise ConfigurationError("`data.train` must name at least one file, but is empty. Pass `--data`.")
     source = resolve_checkpoint(config.model.source, config.model.revision)
@@ -223,6 +226,20 @@ def pretrain(
             ),
             configuration=dump_resolved(config, PRETRAINING_SECTIONS),
         )
+
+
+def _check_apart(folder: Path, config: RunConfig, reads_train: bool, reads_validation: bool) -> None:
+    """Refuse a run's folder that is mixed up with what the run reads.
+
+    Args:
+        reads_train, reads_validation: whether the files that `config.data` names are read.
+    """
+    read = {
+        "data.train": config.data.train if reads_train else (),
+        "data.validation": config.data.validation if reads_validation else (),
+        "model.source": (config.model.source,),
+    }
+    check_apart(folder, read)
 
 
 def _labelled(documents: Sequence[Document] | ArrowTable, config: RunConfig) -> Sequence[Document]:

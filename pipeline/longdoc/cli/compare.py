@@ -65,6 +65,7 @@ def _compare_strategies(
     overrides: list[str] | None,
 ) -> None:
     with faults_as_exit_status(lambda: "The same command starts over."):
+        from longdoc.apart import check_apart
         from longdoc.api import build_pipeline
         from longdoc.errors import UsageError, counted
         from longdoc.files import check_folder_output
@@ -77,6 +78,8 @@ def _compare_strategies(
         resolved = load(config, overrides, "compare", HEEDS, BASE)
         check_folder_output(output)
         named = [list(data or resolved.data.train), list(validation or resolved.data.validation), list(test)]
+        read = dict(zip(("--data", "--validation", "--test"), named, strict=True))
+        check_apart(output, read | {"model.source": [resolved.model.source]})
         for option, inputs in zip(("--data", "--validation"), named, strict=False):
             if not inputs:
                 raise UsageError(f"`{option}` must name at least one file, but is missing.")
@@ -122,6 +125,7 @@ def _compare_positions(
     overrides: list[str] | None,
 ) -> None:
     with faults_as_exit_status(lambda: "Results so far are kept: the same command goes on."):
+        from longdoc.apart import check_apart
         from longdoc.errors import UsageError, counted
         from longdoc.files import check_folder_output
         from longdoc.study.ablation import KINDS
@@ -135,6 +139,7 @@ def _compare_positions(
             raise UsageError("`--data` must be one folder with train.jsonl and test.jsonl when positions are compared.")
         folder = Path(data[0]) if data else None
         check_folder_output(output)
+        check_apart(output, {"--data": data})
         with show_progress("train", "results") as tell:
             results = run_ablation(output, kinds or KINDS, range(seeds), QUICK if quick else None, folder, tell)
         for suffix in (".png", ".svg"):

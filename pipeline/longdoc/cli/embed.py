@@ -46,6 +46,7 @@ def embed(
     Example: longdoc embed --model default --input letters/ --output vectors
     """
     with faults_as_exit_status(lambda: "Finished parts are kept: the same command goes on."):
+        from longdoc.apart import check_apart
         from longdoc.cli.predict import outcome
         from longdoc.config import dump_resolved
         from longdoc.errors import counted
@@ -54,6 +55,7 @@ def embed(
         from longdoc.jobs.runner import run_job
 
         check_folder_output(output, written=False)
+        check_apart(output, {"--input": [*inputs, *(more or [])], "--model": [model]})
         given = [f"embedding.{key}={_quoted(value)}" for key, value in (("parts", parts), ("prompt", prompt)) if value]
         resolved = _settled(load(config, [*(overrides or []), *given], "embed", HEEDS), model)
         options = {"workers": workers, "max_failures": max_failures}

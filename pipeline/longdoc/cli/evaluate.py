@@ -27,6 +27,7 @@ def evaluate(
     Example: longdoc evaluate --model runs/mine --data test.jsonl --output runs/mine-test
     """
     with faults_as_exit_status():
+        from longdoc.apart import check_apart
         from longdoc.cli.trained import settled
         from longdoc.config import dump_resolved
         from longdoc.errors import DataError, counted
@@ -38,6 +39,7 @@ def evaluate(
 
         resolved = settled(load(config, overrides, "evaluate", HEEDS), model)
         check_folder_output(output)
+        check_apart(output, {"--data": data, "--model": [model]})
         documents = load_labelled(data, resolved.read)
         if not documents:
             raise DataError("`--data` must hold at least 1 document, but holds none.")

@@ -27,6 +27,7 @@ def explain(
     Example: longdoc explain --model runs/mine --input letter.txt --output report.html
     """
     with faults_as_exit_status():
+        from longdoc.apart import check_apart
         from longdoc.cli.trained import settled
         from longdoc.config import dump_resolved
         from longdoc.errors import counted
@@ -39,6 +40,7 @@ def explain(
 
         resolved = settled(load(config, overrides, "explain", HEEDS), model)
         check_file_output(output)
+        check_apart(output, {"--input": inputs, "--model": [model]})
         pipeline = Pipeline.load(model, resolved.prediction)
         items: list[ExplainedDocument] = []
         left_out = 0

@@ -31,6 +31,7 @@ def import_checkpoint(
     Example: longdoc import-checkpoint default models/minilm
     """
     with faults_as_exit_status():
+        from longdoc.apart import check_apart
         from longdoc.checkpoints import open_checkpoint, resolve_checkpoint
         from longdoc.checkpoints.language_models import (
             language_head_names,
@@ -51,6 +52,7 @@ def import_checkpoint(
 
         heed_nothing(config, overrides, "import-checkpoint")
         check_folder_output(model)
+        check_apart(model, {"SOURCE": [source]}, "MODEL")
         refuse_other_model(model)
         folder = resolve_checkpoint(source, revision)
         if holds_foreign_model(folder):

@@ -45,6 +45,7 @@ def predict(
     Example: longdoc predict --model runs/mine --input letters/ --output out
     """
     with faults_as_exit_status(lambda: "Finished parts are kept: the same command goes on."):
+        from longdoc.apart import check_apart
         from longdoc.cli.trained import settled
         from longdoc.config import dump_resolved
         from longdoc.files import check_folder_output
@@ -53,6 +54,7 @@ def predict(
         from longdoc.tasks import task_named
 
         check_folder_output(output, written=False)
+        check_apart(output, {"--input": [*inputs, *(more or [])], "--model": [model]})
         resolved = settled(load(config, overrides, "predict", HEEDS), model)
         given = {"engine": engine, "workers": workers, "max_failures": max_failures, "evidence": evidence}
         job = resolved.job.model_validate(
