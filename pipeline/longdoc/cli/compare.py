@@ -45,6 +45,8 @@ def compare(
 ) -> None:
     """Ways of reading long documents side by side: head, tail, all chunks merged in each way, TF-IDF, both; a verdict.
 
+    Where spans are looked for: head, tail and all of a document, and a linear tagger over words.
+
     With --positions: the same small encoder from scratch with each position encoding; can be stopped and gone on with.
 
     Example: longdoc compare --data train.jsonl --validation valid.jsonl --test test.jsonl --output runs/compare
@@ -89,9 +91,10 @@ def _compare_strategies(
         labels = resolved.model.labels or task.collect_labels([*train_part, *validation_part])
         if test_part:
             task.check_gold(test_part, labels, "evaluation")
+        configured = task.settle(resolved.model.readout, [*train_part, *validation_part]).model_dump(mode="json")
 
         def make(keep: str, readout: Any) -> Any:
-            return build_pipeline(_with(resolved, keep, readout), labels)
+            return build_pipeline(_with(resolved, keep, configured if readout is None else readout), labels)
 
         with show_progress("compare", "strategies") as tell:
             found = compare_strategies(

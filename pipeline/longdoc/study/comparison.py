@@ -12,7 +12,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from longdoc.tasks.document_task import DocumentTask
+from longdoc.tasks.compared_task import ComparedTask
 
 __all__ = ["Comparison", "Entry", "comparison_table"]
 
@@ -60,7 +60,7 @@ class Comparison:
         left_out: strategies that were not tried, and why.
     """
 
-    task: DocumentTask
+    task: ComparedTask
     documents: tuple[int, int, int]
     held_out: bool
     entries: list[Entry]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longdoc.study.comparison import Entry
-from longdoc.tasks.document_task import DocumentTask
+from longdoc.tasks.compared_task import ComparedTask
 
 __all__ = ["RESAMPLES", "paired_test", "verdict"]
 
@@ -20,7 +20,7 @@ RESAMPLES = 1000
 _SIGNIFICANT = 0.05
 
 
-def paired_test(entries: Sequence[Entry], gold: NDArray[Any], task: DocumentTask, seed: int = 0) -> dict[str, Any]:
+def paired_test(entries: Sequence[Entry], gold: NDArray[Any], task: ComparedTask, seed: int = 0) -> dict[str, Any]:
     """The best that reads all against the best that does not, by a paired bootstrap over the test documents.
 
     Which two are the best is said by the validation documents, so the test documents choose nothing.
@@ -62,7 +62,7 @@ def paired_test(entries: Sequence[Entry], gold: NDArray[Any], task: DocumentTask
     }
 
 
-def verdict(entries: Sequence[Entry], test: Mapping[str, Any], task: DocumentTask) -> str:
+def verdict(entries: Sequence[Entry], test: Mapping[str, Any], task: ComparedTask) -> str:
     """What follows from the comparison, in a sentence or two."""
     main = task.automatic
     by_name = {entry.name: entry for entry in entries}
@@ -79,7 +79,7 @@ def verdict(entries: Sequence[Entry], test: Mapping[str, Any], task: DocumentTas
             f"Chunking does not help measurably on these documents: use `{part.name}`, which reads less "
             f"(`{whole.name}`: {values})."
         )
-    words = [entry for entry in entries if entry.folder is None or entry.by_words]
+    words = [entry for entry in entries if (entry.folder is None or entry.by_words) and entry.metrics[main] is not None]
     best = max(words, key=lambda entry: entry.metrics[main], default=None)
     if best is not None and best.metrics[main] > max(whole.metrics[main], part.metrics[main]):
         said += f" `{best.name}` is ahead of both with {best.metrics[main]:.3f}: "

@@ -12,7 +12,7 @@ from longdoc.nn.readout import ReadoutConfig
 from longdoc.tasks import Task
 from longdoc.text.chunking import Keep
 
-__all__ = ["STRATEGIES", "Strategy", "strategies_for"]
+__all__ = ["STRATEGIES", "UNMERGED", "Strategy", "strategies_for"]
 
 _READOUT: TypeAdapter[Any] = TypeAdapter(ReadoutConfig)
 
@@ -24,12 +24,12 @@ class Strategy:
     Attributes:
         name: for people, and of its folder.
         keep: what is read of a document.
-        readout: a section of a configuration.
+        readout: a section of a configuration; None = the one that is configured.
     """
 
     name: str
     keep: Keep
-    readout: Mapping[str, Any] = field(default_factory=lambda: {"kind": "vectors", "merger": {"kind": "mean"}})
+    readout: Mapping[str, Any] | None = field(default_factory=lambda: {"kind": "vectors", "merger": {"kind": "mean"}})
 
 
 def _vectors(merger: str) -> dict[str, Any]:
@@ -40,10 +40,10 @@ def _scores(merger: str) -> dict[str, Any]:
     return {"kind": "logits", "merger": {"kind": merger}}
 
 
+_PARTS: tuple[tuple[str, Keep], ...] = (("head", "head"), ("tail", "tail"), ("head and tail", "head_tail"))
+
 STRATEGIES = (
-    Strategy("head", "head"),
-    Strategy("tail", "tail"),
-    Strategy("head and tail", "head_tail"),
+    *(Strategy(name, keep) for name, keep in _PARTS),
     Strategy("all, mean", "all", _vectors("mean")),
     Strategy("all, max", "all", _vectors("max")),
     Strategy("all, attention", "all", _vectors("attention")),
@@ -57,10 +57,13 @@ STRATEGIES = (
 """Truncated rows first: what everybody else does. Label attention last: it learns from tokens, so it cannot share the
 rows of the others and reads the documents once for itself."""
 
+UNMERGED = tuple(Strategy(name, keep, None) for name, keep in (*_PARTS, ("all", "all")))
+"""For answers about places in a text: there is nothing to merge, and the configured readout reads more or less."""
+
 
 def strategies_for(task: Task) -> list[Strategy]:
-    """Those whose readout suits a task."""
-    return [strategy for strategy in STRATEGIES if _suits(task, strategy)]
+    """Those whose readout suits a task; of a task without merging what is read is all that differs."""
+    return [strategy for strategy in STRATEGIES if _suits(task, strategy)] or list(UNMERGED)
 
 
 def _suits(task: Task, strategy: Strategy) -> bool:

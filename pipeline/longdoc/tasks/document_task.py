@@ -16,16 +16,14 @@ from numpy.typing import NDArray
 from longdoc.decide import Decisions
 from longdoc.errors import UsageError
 from longdoc.nn.readout import Readout
-from longdoc.tasks.base import Task
+from longdoc.tasks.compared_task import ComparedTask, Floats
 from longdoc.tasks.decision_settings import DecisionConfig
 from longdoc.types import Document, DocumentPrediction, DocumentResult
 
 __all__ = ["DocumentTask", "Floats"]
 
-Floats = NDArray[np.float64]
 
-
-class DocumentTask(Task):
+class DocumentTask(ComparedTask):
     """One row of scores a document: measured, fitted and compared from arrays."""
 
     def targets(self, documents: Sequence[Document], labels: Sequence[str]) -> list[torch.Tensor]:
@@ -82,18 +80,6 @@ class DocumentTask(Task):
     ) -> float:
         logits = torch.from_numpy(logits_of(predictions))
         return float(self.loss(readout)(logits, self.targets(documents, labels)).mean())
-
-    # -- comparing models
-
-    @abstractmethod
-    def compared(
-        self, documents: Sequence[Document], results: Sequence[DocumentResult], labels: Sequence[str]
-    ) -> NDArray[Any]:
-        """What a paired test needs of the answers, with B rows."""
-
-    @abstractmethod
-    def resampled(self, gold: NDArray[Any], compared: NDArray[Any], counts: Floats) -> Floats:
-        """The automatic measure in resamples, turned so that more is better: counts (R, B) -> (R,)."""
 
     # -- deciding
 

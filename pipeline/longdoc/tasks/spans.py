@@ -23,12 +23,13 @@ from torch.nn import functional as F
 
 from longdoc.decide import Decisions
 from longdoc.errors import ConfigurationError, DataError, counted
-from longdoc.metrics.spans import PlainSpan, span_metrics
+from longdoc.metrics.spans import PlainSpan, match_spans, span_metrics
 from longdoc.nn.readout import Readout, ReadoutKind, TokensReadout, TokensReadoutConfig
 from longdoc.spans.alignment import align, trimmed, word_spans
 from longdoc.spans.chain import Chain
 from longdoc.spans.words import Words, find_words
-from longdoc.tasks.base import ClassWeights, DocumentLoss, Task
+from longdoc.tasks.base import ClassWeights, DocumentLoss
+from longdoc.tasks.compared_task import ComparedTask, Floats
 from longdoc.tasks.decision_settings import DecisionConfig
 from longdoc.text.tokens_read import TokensRead
 from longdoc.types import Document, DocumentPrediction, DocumentResult, ScoredSpan
@@ -38,7 +39,7 @@ __all__ = ["Spans"]
 _log = logging.getLogger(__name__)
 
 
-class Spans(Task):
+class Spans(ComparedTask):
     """Any number of labelled places in a text."""
 
     name = "spans"
@@ -220,6 +221,27 @@ class Spans(Task):
         readout: Readout | None = None,
     ) -> float:
         return float(np.mean([np.nan if prediction.loss is None else prediction.loss for prediction in predictions]))
+
+    # -- comparing models
+
+    def gold(self, documents: Sequence[Document], labels: Sequence[str]) -> NDArray[Any]:
+        """int (B,): how many spans there are."""
+        self.check_gold(documents, labels, "evaluation")
+        return np.array([len(document.spans or ()) for document in documents])
+
+    def compared(
+        self, documents: Sequence[Document], results: Sequence[DocumentResult], labels: Sequence[str]
+    ) -> NDArray[Any]:
+        """int (B, 2): how many spans were given, and how many of them are right, ends and label."""
+        counts = []
+        for document, result in zip(documents, results, strict=True):
+            given = _found(result)
+            counts.append((len(given), match_spans(_gold(document), given)["strict"].correct))
+        return np.array(counts)
+
+    def resampled(self, gold: NDArray[Any], compared: NDArray[Any], counts: Floats) -> Floats:
+        right, spans = 2.0 * (counts @ compared[:, 1]), counts @ (gold + compared[:, 0])
+        return np.asarray(np.divide(right, spans, out=np.full(len(counts), np.nan), where=spans > 0))
 
     # -- deciding
 

@@ -44,11 +44,12 @@ def needles(count: int, first: int, where: str = "middle") -> list[Document]:
 
 
 def maker(task: str = "single_label", labels: tuple[str, ...] = ("fever", "fracture")) -> Any:
-    def make(keep: str, readout: Mapping[str, Any]) -> Pipeline:
+    def make(keep: str, readout: Mapping[str, Any] | None) -> Pipeline:
         tree = load_config(TINY, [f"model.task={task}", f"chunking.keep={keep}"]).model_dump(
             mode="json", exclude_unset=True
         )
-        tree["model"]["readout"] = dict(readout)
+        if readout is not None:
+            tree["model"]["readout"] = dict(readout)
         return build_pipeline(load_config(base=tree | {"training": TRAINING}), labels)
 
     return make
