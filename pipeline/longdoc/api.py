@@ -278,7 +278,9 @@ def _check(config: RunConfig, train: Sequence[Document], validation: Sequence[Do
     task.check_gold(train, named, "training")
     task.check_gold(validation, named, "validation")
     task.check_validation(validation, metric)
-    return named or task.collect_labels([*train, *validation])
+    labels = named or task.collect_labels([*train, *validation])
+    task.check_loss(config.training, labels)
+    return labels
 
 
 def _settled(config: RunConfig, documents: Sequence[Document]) -> RunConfig:

@@ -22,6 +22,7 @@ from longdoc.nn import EncoderConfig
 from longdoc.nn.readout import Readout, ReadoutKind, VectorsReadoutConfig
 from longdoc.tasks.decision_settings import DecisionConfig
 from longdoc.tasks.gold import Purpose, refuse_missing, refuse_unknown
+from longdoc.tasks.losses import LossWishes, refuse_loss, refuse_positive_weights
 from longdoc.text.chunking import Chunker, PreparedDocument, prepare_many
 from longdoc.text.tokenizing import DocumentTokenizer
 from longdoc.text.tokens_read import TokensRead
@@ -210,6 +211,33 @@ class Task(ABC):
             classes: C.
             class_weights: `balanced` makes rare labels weigh more.
         """
+
+    def check_loss(self, wishes: LossWishes, labels: Sequence[str] | None = None) -> None:
+        """Refuse a loss by which this task cannot be learned, before the long part begins.
+
+        Args:
+            labels: of the model; None = they are not known yet.
+
+        Raises:
+            ConfigurationError: such a one is asked for.
+        """
+        refuse_loss(self.name, wishes)
+        refuse_positive_weights(self.name, wishes)
+
+    def training_loss(
+        self, wishes: LossWishes, readout: Readout, targets: Sequence[torch.Tensor], labels: Sequence[str]
+    ) -> DocumentLoss:
+        """As `loss`, with what the configuration wishes of it.
+
+        Args:
+            targets: of all training documents.
+            labels: of the model.
+
+        Raises:
+            ConfigurationError: it does not suit this task.
+        """
+        self.check_loss(wishes, labels)
+        return self.loss(readout, targets, readout.classes, wishes.class_weights)
 
     # -- answering
 

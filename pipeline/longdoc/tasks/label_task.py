@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from longdoc.decide import ConformalSets, Decisions
@@ -18,9 +19,11 @@ from longdoc.metrics.calibration import Calibration
 from longdoc.metrics.classification import classification_metrics
 from longdoc.metrics.intervals import bootstrap_f1
 from longdoc.nn.readout import Readout
+from longdoc.tasks.base import ClassWeights, DocumentLoss
 from longdoc.tasks.decision_settings import DecisionConfig
 from longdoc.tasks.document_task import DocumentTask, Floats
 from longdoc.tasks.fitting import conformal_limits
+from longdoc.tasks.losses import PLAIN, LossChoice, LossWishes
 from longdoc.text.tokens_read import TokensRead
 from longdoc.types import Document, DocumentPrediction, DocumentResult, LabelScore
 
@@ -64,6 +67,25 @@ class LabelTask(DocumentTask):
         if decisions.conformal is None:
             return given.astype(np.object_)
         return self.within(scores, given, decisions.conformal)
+
+    # -- learning
+
+    @abstractmethod
+    def loss(
+        self,
+        readout: Readout | None = None,
+        targets: Sequence[torch.Tensor] = (),
+        classes: int = 1,
+        class_weights: ClassWeights = "none",
+        kind: LossChoice = PLAIN,
+    ) -> DocumentLoss:
+        """As in `Task`, of a kind."""
+
+    def training_loss(
+        self, wishes: LossWishes, readout: Readout, targets: Sequence[torch.Tensor], labels: Sequence[str]
+    ) -> DocumentLoss:
+        self.check_loss(wishes, labels)
+        return self.loss(readout, targets, readout.classes, wishes.class_weights, wishes.loss)
 
     # -- measuring
 

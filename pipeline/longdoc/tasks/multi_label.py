@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.nn import functional as F
 
 from longdoc.decide import ConformalSets, Decisions, plausible_labels
-from longdoc.errors import DataError
+from longdoc.errors import ConfigurationError, DataError, counted
 from longdoc.nn.readout import Readout
 from longdoc.tasks.base import ClassWeights
 from longdoc.tasks.document_task import Floats
 from longdoc.tasks.fitting import best_thresholds, temperature_where
 from longdoc.tasks.label_task import LabelTask
+from longdoc.tasks.losses import PLAIN, LossChoice, LossWishes
 from longdoc.text.tokens_read import TokensRead
 from longdoc.types import Document, DocumentPrediction
 
@@ -61,12 +61,36 @@ class MultiLabel(LabelTask):
         targets: Sequence[torch.Tensor] = (),
         classes: int = 1,
         class_weights: ClassWeights = "none",
-    ) -> BinaryCrossEntropy:
-        if class_weights == "none":
-            return BinaryCrossEntropy(None)
-        positive = torch.stack(list(targets)).sum(0)
-        ratio = (len(targets) - positive) / positive.clamp(min=1)
-        return BinaryCrossEntropy(torch.where(positive > 0, ratio, 1.0))
+        kind: LossChoice = PLAIN,
+    ) -> SigmoidLoss:
+        return SigmoidLoss(None if class_weights == "none" else balanced_positives(targets), kind)
+
+    def check_loss(self, wishes: LossWishes, labels: Sequence[str] | None = None) -> None:
+        if wishes.pos_weight == "none":
+            return
+        if wishes.class_weights != "none":
+            raise ConfigurationError(
+                "`training.class_weights` must be none where `training.pos_weight` says what a label weighs, but is "
+                f"{wishes.class_weights} instead. Leave one of them out."
+            )
+        if labels is None or isinstance(wishes.pos_weight, str):
+            return
+        if strange := len(set(wishes.pos_weight) - set(labels)):
+            raise ConfigurationError(
+                f"`training.pos_weight` must name labels of the model, but {counted(strange, 'name')} of "
+                f"{len(wishes.pos_weight)} {'is' if strange == 1 else 'are'} none of its {len(labels)}. Compare them "
+                "with the labels of the documents."
+            )
+
+    def training_loss(
+        self, wishes: LossWishes, readout: Readout, targets: Sequence[torch.Tensor], labels: Sequence[str]
+    ) -> SigmoidLoss:
+        self.check_loss(wishes, labels)
+        given = wishes.pos_weight
+        if not isinstance(given, str):
+            return SigmoidLoss(torch.tensor([given.get(label, 1.0) for label in labels]), wishes.loss)
+        balanced: ClassWeights = "balanced" if "balanced" in (given, wishes.class_weights) else "none"
+        return self.loss(readout, targets, readout.classes, balanced, wishes.loss)
 
     def probabilities(self, logits: NDArray[Any], temperature: float = 1.0) -> Floats:
         """A sigmoid for each label."""
@@ -139,20 +163,25 @@ class MultiLabel(LabelTask):
         return np.array([label in given for label in labels])
 
 
-class BinaryCrossEntropy:
-    """The mean over labels of minus the logarithm of the probability of what is right.
+class SigmoidLoss:
+    """The mean over labels of what each answer yes or no costs.
 
     Attributes:
-        weights: (C,) of the positives or None. They weigh by the ratio of negatives to positives; those of a label that
-            never occurs weigh 1.
+        weights: (C,) of the positives or None.
+        kind: binary cross entropy, or what else was chosen.
     """
 
-    def __init__(self, weights: torch.Tensor | None) -> None:
-        self.weights = weights
+    def __init__(self, weights: torch.Tensor | None, kind: LossChoice = PLAIN) -> None:
+        self.weights, self.kind = weights, kind
 
     def __call__(self, scores: torch.Tensor, targets: Sequence[torch.Tensor]) -> torch.Tensor:
         """(B, C) scores and B targets -> (B,) losses, float32."""
         stacked = torch.stack(list(targets)).to(scores.device)
         weights = None if self.weights is None else self.weights.to(scores.device)
-        parts = F.binary_cross_entropy_with_logits(scores.float(), stacked, pos_weight=weights, reduction="none")
-        return parts.mean(dim=1)
+        return self.kind.each_label(scores.float(), stacked, weights).mean(dim=1)
+
+
+def balanced_positives(targets: Sequence[torch.Tensor]) -> torch.Tensor:
+    """(C,): the ratio of negatives to positives of each label; 1 for one that never occurs."""
+    positive = torch.stack(list(targets)).sum(0)
+    return torch.where(positive > 0, (len(targets) - positive) / positive.clamp(min=1), 1.0)

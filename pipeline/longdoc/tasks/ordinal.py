@@ -24,12 +24,13 @@ from numpy.typing import NDArray
 from torch.nn import functional as F
 
 from longdoc.decide import Decisions
-from longdoc.errors import DataError
+from longdoc.errors import ConfigurationError, DataError
 from longdoc.metrics.ordinal import bootstrap_kappa, ordinal_metrics
 from longdoc.nn.readout import Readout, ReadoutKind
 from longdoc.tasks.base import ClassWeights
 from longdoc.tasks.document_task import Floats
 from longdoc.tasks.fitting import temperature_where
+from longdoc.tasks.losses import PLAIN, LossChoice, LossWishes, refuse_positive_weights
 from longdoc.tasks.one_label import OneLabelTask, balanced_weights
 from longdoc.types import Document, DocumentPrediction
 
@@ -74,8 +75,17 @@ class Ordinal(OneLabelTask):
         targets: Sequence[torch.Tensor] = (),
         classes: int = 1,
         class_weights: ClassWeights = "none",
+        kind: LossChoice = PLAIN,
     ) -> OrdinalLoss:
-        return OrdinalLoss(None if class_weights == "none" else balanced_weights(targets, classes + 1))
+        return OrdinalLoss(None if class_weights == "none" else balanced_weights(targets, classes + 1), kind)
+
+    def check_loss(self, wishes: LossWishes, labels: Sequence[str] | None = None) -> None:
+        refuse_positive_weights(self.name, wishes)
+        if wishes.loss.label_smoothing:
+            raise ConfigurationError(
+                "`training.loss.label_smoothing` must be 0 for the task ordinal, where a label far from the right one "
+                f"is not as good as one beside it, but is {wishes.loss.label_smoothing:g} instead. Leave it out."
+            )
 
     def probabilities(self, logits: NDArray[Any], temperature: float = 1.0) -> Floats:
         """Scores (..., C - 1) -> probabilities (..., C), in float64; they add up to one within 1e-15 a label."""
@@ -164,10 +174,11 @@ class OrdinalLoss:
 
     Attributes:
         weights: (C,) or None.
+        kind: cross entropy, or what else was chosen.
     """
 
-    def __init__(self, weights: torch.Tensor | None) -> None:
-        self.weights = weights
+    def __init__(self, weights: torch.Tensor | None, kind: LossChoice = PLAIN) -> None:
+        self.weights, self.kind = weights, kind
 
     def __call__(self, scores: torch.Tensor, targets: Sequence[torch.Tensor]) -> torch.Tensor:
         """(B, C - 1) scores and B targets -> (B,) losses, float32."""
@@ -175,7 +186,7 @@ class OrdinalLoss:
         thresholds = torch.arange(scores.shape[1], device=scores.device)
         asked, higher = ranks[:, None] >= thresholds, (ranks[:, None] > thresholds).float()
         parts = F.binary_cross_entropy_with_logits(scores.float(), higher, reduction="none")
-        losses = (parts * asked).sum(1)
+        losses = self.kind.of_surprise((parts * asked).sum(1))
         return losses if self.weights is None else losses * self.weights.to(scores.device)[ranks]
 
 

@@ -18,6 +18,7 @@ from longdoc.tasks.base import ClassWeights, DocumentLoss
 from longdoc.tasks.decision_settings import DecisionConfig
 from longdoc.tasks.document_task import DocumentTask, Floats
 from longdoc.tasks.gold import Purpose, numbers
+from longdoc.tasks.losses import LossWishes
 from longdoc.text.tokens_read import TokensRead
 from longdoc.types import Document, DocumentPrediction, DocumentResult
 
@@ -93,6 +94,14 @@ class Regression(DocumentTask):
         class_weights: ClassWeights = "none",
     ) -> DocumentLoss:
         return squared_error
+
+    def check_loss(self, wishes: LossWishes, labels: Sequence[str] | None = None) -> None:
+        super().check_loss(wishes, labels)
+        if wishes.class_weights != "none":
+            raise ConfigurationError(
+                "`training.class_weights` must be none for a regression, which has no classes, but is "
+                f"{wishes.class_weights} instead."
+            )
 
     def measure(
         self,

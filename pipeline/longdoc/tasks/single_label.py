@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.nn import functional as F
 
 from longdoc.nn.readout import Readout
 from longdoc.tasks.base import ClassWeights
 from longdoc.tasks.document_task import Floats
 from longdoc.tasks.fitting import temperature_where
+from longdoc.tasks.losses import PLAIN, LossChoice, LossWishes, refuse_positive_weights
 from longdoc.tasks.one_label import OneLabelTask, balanced_weights
 
 __all__ = ["SingleLabel"]
@@ -33,10 +33,12 @@ class SingleLabel(OneLabelTask):
         targets: Sequence[torch.Tensor] = (),
         classes: int = 1,
         class_weights: ClassWeights = "none",
-    ) -> CrossEntropy:
-        if class_weights == "none":
-            return CrossEntropy(None)
-        return CrossEntropy(balanced_weights(targets, classes))
+        kind: LossChoice = PLAIN,
+    ) -> SoftmaxLoss:
+        return SoftmaxLoss(None if class_weights == "none" else balanced_weights(targets, classes), kind)
+
+    def check_loss(self, wishes: LossWishes, labels: Sequence[str] | None = None) -> None:
+        refuse_positive_weights(self.name, wishes)
 
     def probabilities(self, logits: NDArray[Any], temperature: float = 1.0) -> Floats:
         """Softmax. In float64, so that the probabilities of an answer add up to one within 1e-15."""
@@ -71,18 +73,19 @@ class SingleLabel(OneLabelTask):
         )
 
 
-class CrossEntropy:
-    """Minus the logarithm of the right label's probability, times the label's weight.
+class SoftmaxLoss:
+    """Losses of documents with one right label.
 
     Attributes:
         weights: (C,) or None. A label weighs by its inverse frequency; one that never occurs weighs 1.
+        kind: cross entropy, or what else was chosen.
     """
 
-    def __init__(self, weights: torch.Tensor | None) -> None:
-        self.weights = weights
+    def __init__(self, weights: torch.Tensor | None, kind: LossChoice = PLAIN) -> None:
+        self.weights, self.kind = weights, kind
 
     def __call__(self, scores: torch.Tensor, targets: Sequence[torch.Tensor]) -> torch.Tensor:
         """(B, C) scores and B targets -> (B,) losses, float32."""
         stacked = torch.stack(list(targets)).to(scores.device)
         weights = None if self.weights is None else self.weights.to(scores.device)
-        return F.cross_entropy(scores.float(), stacked, weight=weights, reduction="none")
+        return self.kind.one_label(scores.float(), stacked, weights)

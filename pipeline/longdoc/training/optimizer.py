@@ -1,15 +1,18 @@
-"""What learns, and how fast: frozen parts, rates of encoder and head, the schedule."""
+"""What learns, and how fast: frozen parts, and the rates of the encoder's layers and of the head."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from fnmatch import fnmatchcase
+from typing import Protocol
 
 import torch
 
 from longdoc.errors import ConfigurationError
 
-__all__ = ["LinearSchedule", "build_optimizer", "freeze_parts"]
+__all__ = ["build_optimizer", "freeze_parts", "layers_below"]
+
+_LAYERS = "encoder.layers."
 
 
 class _Rates(Protocol):
@@ -26,13 +29,15 @@ def freeze_parts(model: torch.nn.Module, names: Sequence[str], section: str = "t
 
     Args:
         model: one whose part `encoder` is the encoder.
+        names: of parts: `encoder.layers.0`; with patterns between the dots: `encoder.layers.[0-3]`,
+            `encoder.layers.*.attention`. `encoder.embeddings` is all that comes before the layers.
         section: of the configuration, for messages.
 
     Raises:
         ConfigurationError: a name that the model does not have, or nothing is left to train.
     """
     for name in names:
-        touched = [p for n, p in model.named_parameters() if n == name or n.startswith(name + ".")]
+        touched = [p for n, p in model.named_parameters() if _is_under(n, name)]
         if not touched:
             tops = sorted({".".join(n.split(".")[:2]) for n, _ in model.named_parameters()})
             raise ConfigurationError(
@@ -46,48 +51,48 @@ def freeze_parts(model: torch.nn.Module, names: Sequence[str], section: str = "t
     return not any(p.requires_grad for n, p in model.named_parameters() if n.startswith("encoder."))
 
 
-def build_optimizer(model: torch.nn.Module, settings: _Rates) -> torch.optim.Optimizer:
-    """AdamW: the encoder and the new parts learn at rates of their own; vectors (biases, norms) do not decay."""
-    head_rate = settings.head_learning_rate or 10 * settings.learning_rate
-    groups: dict[tuple[float, float], list[torch.nn.Parameter]] = {}
-    for name, parameter in model.named_parameters():
-        if parameter.requires_grad:
-            rate = settings.learning_rate if name.startswith("encoder.") else head_rate
-            decay = 0.0 if parameter.ndim < 2 or "position" in name else settings.weight_decay
-            groups.setdefault((rate, decay), []).append(parameter)
-    return torch.optim.AdamW([{"params": p, "lr": lr, "weight_decay": decay} for (lr, decay), p in groups.items()])
+def _is_under(name: str, pattern: str) -> bool:
+    if pattern == "encoder.embeddings":
+        return name.startswith("encoder.") and not name.startswith((_LAYERS, "encoder.final_norm."))
+    wanted, steps = pattern.split("."), name.split(".")
+    return len(wanted) <= len(steps) and all(map(fnmatchcase, steps, wanted))
 
 
-class LinearSchedule:
-    """Linear warm-up to the full learning rate, then linear decay to zero, in optimiser steps.
+def layers_below(name: str, layers: int) -> int:
+    """How many layers lie between a parameter of the encoder and the head.
 
     Args:
-        optimizer: whose groups have their full rates now.
-        total: steps of the run.
-        warmup_ratio: share of them that warms up.
+        name: of the parameter, as the model calls it.
+        layers: of the encoder.
+
+    Returns:
+        0 for the uppermost layer and the norm behind it, `layers` for all that comes before the first layer: word,
+        type and position tables, their norm and projection.
     """
+    if name.startswith("encoder.final_norm."):
+        return 0
+    if not name.startswith(_LAYERS):
+        return layers
+    return layers - 1 - int(name.removeprefix(_LAYERS).partition(".")[0])
 
-    def __init__(self, optimizer: Any, total: int, warmup_ratio: float) -> None:
-        self.optimizer = optimizer
-        self.full = [group["lr"] for group in optimizer.param_groups]
-        self.total = total
-        self.warmup = round(total * warmup_ratio)
-        self.step = 0
 
-    def before_step(self) -> None:
-        """Set the rates of the step that follows."""
-        factor = self.factor(self.step)
-        for group, full in zip(self.optimizer.param_groups, self.full, strict=True):
-            group["lr"] = full * factor
-        self.step += 1
+def build_optimizer(model: torch.nn.Module, settings: _Rates, layer_decay: float = 1.0) -> torch.optim.Optimizer:
+    """AdamW: the encoder and the new parts learn at rates of their own; vectors (biases, norms) do not decay.
 
-    def factor(self, step: int) -> float:
-        """Share of the full rate at a step, counted from 0."""
-        if step < self.warmup:
-            return (step + 1) / self.warmup
-        return max(0.0, (self.total - step) / max(1, self.total - self.warmup))
-
-    @property
-    def learning_rate(self) -> float:
-        """Of the first group, now."""
-        return float(self.optimizer.param_groups[0]["lr"])
+    Args:
+        layer_decay: what the rate is multiplied with from each layer to the one below it; the embeddings are below the
+            first (Howard and Ruder 2018, arXiv 1801.06146, section 3.2; Clark et al. 2020, arXiv 2003.10555). The
+            uppermost layer has the encoder's full rate.
+    """
+    head_rate = settings.head_learning_rate or 10 * settings.learning_rate
+    layers = len({n.split(".")[2] for n, _ in model.named_parameters() if n.startswith(_LAYERS)})
+    groups: dict[tuple[bool, float, float], list[torch.nn.Parameter]] = {}
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            is_head = not name.startswith("encoder.")
+            rate = head_rate if is_head else settings.learning_rate * layer_decay ** layers_below(name, layers)
+            decay = 0.0 if parameter.ndim < 2 or "position" in name else settings.weight_decay
+            groups.setdefault((is_head, rate, decay), []).append(parameter)
+    # The encoder's fastest group comes first: its rate is the one that is told.
+    ordered = sorted(groups.items(), key=lambda group: (group[0][0], -group[0][1]))
+    return torch.optim.AdamW([{"params": p, "lr": lr, "weight_decay": decay} for (_, lr, decay), p in ordered])

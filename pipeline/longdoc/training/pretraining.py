@@ -27,12 +27,13 @@ from longdoc.precision import Placement
 from longdoc.text.tokenizing import DocumentTokenizer
 from longdoc.training.loop import BEST_SO_FAR
 from longdoc.training.metrics_file import MetricsFile
-from longdoc.training.optimizer import LinearSchedule, build_optimizer, freeze_parts
+from longdoc.training.optimizer import build_optimizer, freeze_parts
 from longdoc.training.pretraining_data import Corpus, MaskedBatch, masked_batches, steps_of_epoch
 from longdoc.training.pretraining_loss import MaskedLanguageModel
 from longdoc.training.pretraining_masking import MaskedChunk, Masking
 from longdoc.training.pretraining_settings import PretrainingConfig
 from longdoc.training.progress import TrainingProgress
+from longdoc.training.schedules import Schedule
 
 __all__ = ["LanguageModelling", "PretrainingReport", "pretrain_encoder"]
 
@@ -155,7 +156,7 @@ class _Run:
         self.lengths = subject.train.lengths
         self.steps_an_epoch = len(steps_of_epoch(self.lengths, settings.batch_tokens, settings.seed, 0))
         self.total = settings.max_steps or settings.num_train_epochs * self.steps_an_epoch
-        self.schedule = LinearSchedule(self.optimizer, self.total, settings.warmup_ratio)
+        self.schedule = Schedule(self.optimizer, self.total, settings.warmup_ratio)
         self.report = PretrainingReport(
             documents=subject.train.documents,
             tokens=subject.train.tokens,

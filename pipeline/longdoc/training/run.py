@@ -20,12 +20,13 @@ from longdoc.training.evaluation import metrics_of
 from longdoc.training.frozen_rows import FrozenRows, rows_in_bytes
 from longdoc.training.metrics_file import MetricsFile
 from longdoc.training.mixed_precision import training_placement
-from longdoc.training.optimizer import LinearSchedule, build_optimizer, freeze_parts
+from longdoc.training.optimizer import build_optimizer, freeze_parts
 from longdoc.training.processes import gathered, start_accelerator
 from longdoc.training.progress import TrainingProgress, TrainingReport
 from longdoc.training.resume import Identity
 from longdoc.training.run_state import RunState
 from longdoc.training.saving import Saver, Unfinished
+from longdoc.training.schedules import Schedule
 from longdoc.training.selection import BestEpoch, chosen_metric
 from longdoc.training.settings import TrainingConfig
 from longdoc.training.steps import Stepper, Wishes
@@ -69,7 +70,7 @@ class TrainingRun:
         self.examples, left_out = build_examples(
             train, pipeline.tokenizer, pipeline.chunker, labels, task, unknown, readout
         )
-        loss = task.loss(readout, [e.target for e in self.examples], readout.classes, settings.class_weights)
+        loss = task.training_loss(settings, readout, [e.target for e in self.examples], labels)
         self.rows = rows(pipeline) if self.frozen and self._can_keep_rows() else None
         metric = chosen_metric(settings.metric_for_best_model, task, bool(validation))
         self.best = BestEpoch(metric, metric in task.lower_is_better)
@@ -93,10 +94,10 @@ class TrainingRun:
             self.accelerator.num_processes,
             self.accelerator.process_index,
         )
-        optimizer = self.accelerator.prepare(build_optimizer(self.model, settings))
+        optimizer = self.accelerator.prepare(build_optimizer(self.model, settings, settings.layer_decay))
         steps = -(-self.sampler.steps // settings.gradient_accumulation_steps)
         self.total_steps = settings.num_train_epochs * steps
-        self.schedule = LinearSchedule(optimizer, self.total_steps, settings.warmup_ratio)
+        self.schedule = Schedule(optimizer, self.total_steps, settings.warmup_ratio, settings.schedule)
         self.stepper = Stepper(
             *(pipeline, self.accelerator, optimizer, self.schedule, placement, self.examples, loss, self.rows),
             *(settings.max_grad_norm, settings.micro_batch_tokens),

@@ -8,6 +8,8 @@ from pydantic import Field
 
 from longdoc.schema import Config
 from longdoc.tasks.decision_settings import DecisionConfig
+from longdoc.tasks.losses import CrossEntropyConfig, LossConfig, PositiveWeights
+from longdoc.training.schedules import LinearConfig, ScheduleConfig
 
 __all__ = ["TrainingConfig"]
 
@@ -28,12 +30,18 @@ class TrainingConfig(Config):
     weight_decay: float = Field(default=0.01, ge=0)
     """Not applied to biases, norms and position tables."""
     warmup_ratio: float = Field(default=0.1, ge=0, le=1)
-    """Share of the steps during which the learning rate rises from zero; it then falls linearly to zero."""
+    """Share of the steps during which the learning rate rises from zero."""
+    schedule: ScheduleConfig = LinearConfig()
+    """What the learning rate does then: `linear` or `cosine` down to zero, or `constant`."""
+    layer_decay: float = Field(default=1.0, gt=0, le=1)
+    """What the rate is multiplied with from each layer of the encoder to the one below; 0.9 or so keeps what low
+    layers know. The uppermost has `learning_rate`, the embeddings the lowest. 1: all have the same."""
     max_grad_norm: float = Field(default=1.0, gt=0)
     """Longer gradients are shortened to this norm."""
     freeze: tuple[str, ...] = ()
-    """Names that stay as they are: `encoder` (all of it), `encoder.embeddings`, `encoder.layers.0` ... With the
-    whole encoder frozen the rows of all chunks are computed once, and an epoch costs next to nothing."""
+    """Names that stay as they are: `encoder` (all of it), `encoder.embeddings`, `encoder.layers.0` ..., with patterns
+    too: `encoder.layers.[0-3]`, `encoder.layers.*.attention`. With the whole encoder frozen the rows of all chunks are
+    computed once, and an epoch costs next to nothing."""
     kept_rows_gb: float = Field(default=4.0, ge=0)
     """Gigabytes (1e9 bytes) for the states of all tokens, which readouts that learn from tokens keep under a frozen
     encoder. Where they need more, documents are encoded anew in each epoch; the numbers are the same."""
@@ -45,6 +53,12 @@ class TrainingConfig(Config):
     gradients in two passes, at constant memory."""
     class_weights: Literal["none", "balanced"] = "none"
     """`balanced`: rare labels weigh more, by inverse frequency."""
+    pos_weight: PositiveWeights = "none"
+    """Multi label: what a yes weighs, where a no weighs 1. `balanced`: the ratio of noes to ayes of each label; or
+    `{label: number}`, labels that are not named weigh 1."""
+    loss: LossConfig = CrossEntropyConfig()
+    """What labels are learned by: `cross_entropy`, or `{kind: focal, gamma: 2}`, to which answers that are good already
+    count for less; both with `label_smoothing`. Validation measures plain cross entropy."""
     metric_for_best_model: str = "auto"
     """The validation metric whose best epoch is kept: `auto` is macro_f1 for labels, rmse for numbers, `loss` works
     everywhere."""

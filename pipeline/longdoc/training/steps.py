@@ -17,9 +17,9 @@ from longdoc.tasks.base import DocumentLoss
 from longdoc.text.batching import collate, plan_batches
 from longdoc.training.data import Example, Step
 from longdoc.training.frozen_rows import FrozenRows
-from longdoc.training.optimizer import LinearSchedule
 from longdoc.training.random_states import random_states, replay
 from longdoc.training.row_cache import backward_through_documents
+from longdoc.training.schedules import Schedule
 from longdoc.types import ChunkBatch, short_digest
 
 __all__ = ["Stepper", "Wishes"]
@@ -63,7 +63,7 @@ class Stepper:
     pipeline: Pipeline
     accelerator: Any
     optimizer: Any
-    schedule: LinearSchedule
+    schedule: Schedule
     placement: Placement
     examples: Sequence[Example]
     loss: DocumentLoss
