@@ -34,6 +34,7 @@ from longdoc.linear import LinearClassifier, LinearSettings, read_linear
 from longdoc.model import LongDocModel
 from longdoc.nn import Encoder
 from longdoc.nn.position import PositionEncoding
+from longdoc.pages import with_pages
 from longdoc.precision import Placement, PrecisionConfig, choose_placement
 from longdoc.readers import ArrowTable
 from longdoc.schema import Config, explain_faults
@@ -317,7 +318,9 @@ class Pipeline:
             scores = torch.from_numpy(self.settings.linear.mix(scores.cpu().numpy(), prepared.word_scores))
         if not bool(torch.isfinite(scores).all()):
             return prepared_failure(prepared, "non_finite_output", "merge")
-        settings = self.settings
+        found = task.answer(
+            scores.float().cpu().numpy(), self.labels, self.settings.decisions, prepared.tokens, readout
+        )
         return DocumentPrediction(
             id=prepared.id,
             n_tokens=prepared.n_tokens,
@@ -325,7 +328,7 @@ class Pipeline:
             tokens_read=prepared.tokens_read,
             unknown_share=prepared.unknown_share,
             loss=loss,
-            **task.answer(scores.float().cpu().numpy(), self.labels, settings.decisions, prepared.tokens, readout),
+            **found | {name: with_pages(found[name], prepared.meta) for name in ("spans", "answers") if name in found},
         )
 
     def predict(
@@ -404,7 +407,7 @@ class Pipeline:
             self.prediction.batching,
             self.placement,
         )
-        return replace(result, evidence=evidence)
+        return replace(result, evidence=with_pages(evidence, item.meta))
 
     def stream_with_evidence(self, documents: Iterable[str | Document | DocumentFailure]) -> Iterator[DocumentResult]:
         """As `stream`, each answer with its evidence. Documents are computed one by one, each of them twice."""

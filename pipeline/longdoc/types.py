@@ -65,12 +65,17 @@ class LabelledSpan(NamedTuple):
 
 
 class ScoredSpan(NamedTuple):
-    """A predicted range of code points with its label and probability."""
+    """A predicted range of code points with its label and probability.
+
+    `page` is that of its first character, `last_page` that of its last one if it is another; None without pages.
+    """
 
     start: int
     end: int
     label: str
     score: float
+    page: int | None = None
+    last_page: int | None = None
 
 
 class AnswerSpan(NamedTuple):
@@ -79,6 +84,7 @@ class AnswerSpan(NamedTuple):
     Attributes:
         score: the probability that just this is the answer, among all places and that there is none.
         chunk: number of the chunk that it was found in, from 1.
+        page, last_page: as of a `ScoredSpan`.
     """
 
     start: int
@@ -86,6 +92,8 @@ class AnswerSpan(NamedTuple):
     text: str
     score: float
     chunk: int
+    page: int | None = None
+    last_page: int | None = None
 
     def __repr__(self) -> str:
         return f"AnswerSpan(start={self.start}, end={self.end}, score={self.score}, chunk={self.chunk})"
@@ -104,12 +112,14 @@ class LabelScore(NamedTuple):
 
 
 class EvidencePassage(NamedTuple):
-    """A passage and what it adds to the score of `label`, in logit space."""
+    """A passage and what it adds to the score of `label`, in logit space; pages as of a `ScoredSpan`."""
 
     start: int
     end: int
     label: str
     weight: float
+    page: int | None = None
+    last_page: int | None = None
 
 
 class Place(NamedTuple):
@@ -320,6 +330,10 @@ class ChunkBatch:
         )
 
 
+def _place(item: ScoredSpan | AnswerSpan | EvidencePassage) -> dict[str, Any]:
+    return {name: value for name, value in item._asdict().items() if value is not None or "page" not in name}
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class DocumentPrediction:
     """The answer for one document. `to_dict()` is the row that files hold.
@@ -364,7 +378,10 @@ class DocumentPrediction:
     ok = True
 
     def to_dict(self) -> dict[str, Any]:
-        """The row of the public contract: plain Python values, every key present; for a question its own keys too."""
+        """The row of the public contract: plain Python values, every key present; for a question its own keys too.
+
+        Places have a `page` where the document has pages, and a `last_page` where they end on another.
+        """
         row = {
             "id": self.id,
             "status": "ok",
@@ -378,17 +395,17 @@ class DocumentPrediction:
                 for item in self.labels
             ],
             "value": self.value,
-            "spans": [span._asdict() for span in self.spans],
+            "spans": [_place(span) for span in self.spans],
             "n_tokens": self.n_tokens,
             "n_chunks": self.n_chunks,
             "tokens_read": self.tokens_read,
             "unknown_share": self.unknown_share,
-            "evidence": None if self.evidence is None else [passage._asdict() for passage in self.evidence],
+            "evidence": None if self.evidence is None else [_place(passage) for passage in self.evidence],
         }
         if self.question is None:
             return row
         asked = {"question": self.question, "answer": self.answer}
-        return row | asked | {"answers": [answer._asdict() for answer in self.answers]}
+        return row | asked | {"answers": [_place(answer) for answer in self.answers]}
 
     def __repr__(self) -> str:
         return (

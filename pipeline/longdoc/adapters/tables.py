@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from longdoc.jobs.answer_rows import ANSWERS
-from longdoc.jobs.rows import PREDICTIONS, RowKind
-from longdoc.types import DocumentResult
+from longdoc.jobs.row_kinds import rows_of
+from longdoc.jobs.rows import PAGES_KEY
+from longdoc.types import AnswerSpan, DocumentFailure, DocumentResult, EvidencePassage, ScoredSpan
 
 __all__ = ["to_table"]
 
@@ -20,7 +20,15 @@ def to_table(results: Iterable[DocumentResult]) -> pa.Table:
     as it is.
     """
     given = list(results)
-    kind: RowKind = ANSWERS if any(getattr(result, "question", None) is not None for result in given) else PREDICTIONS
+    asked = any(getattr(result, "question", None) is not None for result in given)
+    kind = rows_of({"rows.kind": "answers" if asked else "predictions", PAGES_KEY: any(map(_has_pages, given))})
     rows = [kind.row(result) for result in given]
     columns = [pa.array([row[column.name] for row in rows], column.type) for column in kind.schema]
     return pa.Table.from_arrays(columns, schema=kind.schema)
+
+
+def _has_pages(result: DocumentResult) -> bool:
+    if isinstance(result, DocumentFailure):
+        return False
+    places: list[ScoredSpan | AnswerSpan | EvidencePassage] = [*result.spans, *result.answers, *(result.evidence or ())]
+    return any(place.page is not None for place in places)

@@ -35,6 +35,7 @@ def explain(
         from longdoc.files import check_file_output, write_text
         from longdoc.pipeline import Pipeline
         from longdoc.readers import read_documents
+        from longdoc.readers.parsed import told_pages
         from longdoc.report.html import ExplainedDocument, explanation_page
         from longdoc.types import Document, DocumentFailure
 
@@ -53,7 +54,7 @@ def explain(
                 if isinstance(document, Document):
                     result = pipeline.explain(document)
                     chunks = chunks_of_result(document, result, pipeline.tokenizer, pipeline.chunker)
-                    items.append(ExplainedDocument(result, document.text, chunks))
+                    items.append(ExplainedDocument(result, document.text, chunks, told_pages(document.meta)))
                 else:
                     items.append(ExplainedDocument(document, ""))
                 tell(len(items), None, 0)

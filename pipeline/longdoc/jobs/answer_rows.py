@@ -7,10 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from longdoc.jobs.rows import RowKind, failure_columns
+from longdoc.jobs.rows import PAGES_KEY, RowKind, failure_columns, has_pages, paged_schema, without_missing_pages
 from longdoc.types import DocumentFailure, DocumentPrediction
 
-__all__ = ["ANSWERS", "UNSURE", "AnswerRows"]
+__all__ = ["ANSWERS", "PAGED_ANSWERS", "UNSURE", "AnswerRows"]
 
 UNSURE = "abstained: the best answer has less than `min_score`"
 """`detail` of a row whose `answer` is null because the model is not sure enough of the best one."""
@@ -51,6 +51,14 @@ class AnswerRows(RowKind):
     settings: Mapping[str, Any] = {"rows.kind": "answers"}
     abstained = UNSURE
 
+    def __init__(self, pages: bool = False) -> None:
+        if pages:
+            self.schema = paged_schema(self.schema, ("answers",))
+            self.settings = {**self.settings, PAGES_KEY: True}
+
+    def for_sources(self, names: Iterable[str]) -> RowKind:
+        return PAGED_ANSWERS if any(map(has_pages, names)) else self
+
     def row(self, result: DocumentPrediction | DocumentFailure) -> dict[str, Any]:
         said = {"question": None, "answer": None, "answers": []} | result.to_dict() | failure_columns(result)
         if isinstance(result, DocumentPrediction) and result.abstained:
@@ -61,5 +69,9 @@ class AnswerRows(RowKind):
         yield from (result.score, result.unknown_share)
         yield from (answer.score for answer in result.answers)
 
+    def shown(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        return without_missing_pages(row)
+
 
 ANSWERS = AnswerRows()
+PAGED_ANSWERS = AnswerRows(pages=True)

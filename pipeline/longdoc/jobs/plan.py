@@ -115,8 +115,9 @@ def intended_plan(
     rows: RowKind = PREDICTIONS,
 ) -> JobPlan:
     """What a job would be planned as, without its parts. Digests every source and writes nothing."""
-    settings = _settings(read, job, predictor_fingerprint) | dict(rows.settings)
     found = list_sources(inputs, read, output)
+    rows = rows.for_sources(source.name for source in found)
+    settings = _settings(read, job, predictor_fingerprint) | dict(rows.settings)
     sources = tuple(PlannedSource(source.name, source_digest(source)) for source in found)
     return JobPlan(settings, sources, (), found, read)
 

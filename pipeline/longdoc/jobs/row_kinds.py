@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from longdoc.errors import JobError
-from longdoc.jobs.answer_rows import ANSWERS
+from longdoc.jobs.answer_rows import ANSWERS, PAGED_ANSWERS
 from longdoc.jobs.embedding_rows import EmbeddingRows
-from longdoc.jobs.rows import PREDICTIONS, RowKind
+from longdoc.jobs.rows import PAGED_PREDICTIONS, PAGES_KEY, PREDICTIONS, RowKind
 
 __all__ = ["KINDS", "rows_of"]
 
 # A new kind is one file and one name in this table.
 KINDS: dict[str, Callable[[Mapping[str, Any]], RowKind]] = {
-    "predictions": lambda settings: PREDICTIONS,
+    "predictions": lambda settings: PAGED_PREDICTIONS if settings.get(PAGES_KEY) else PREDICTIONS,
     "embeddings": EmbeddingRows.from_settings,
-    "answers": lambda settings: ANSWERS,
+    "answers": lambda settings: PAGED_ANSWERS if settings.get(PAGES_KEY) else ANSWERS,
 }
 
 

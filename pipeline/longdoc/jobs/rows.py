@@ -18,6 +18,8 @@ from longdoc.types import DocumentEmbedding, DocumentFailure, DocumentPrediction
 
 __all__ = [
     "ABSTAINED",
+    "PAGED_PREDICTIONS",
+    "PAGES_KEY",
     "PARQUET_SCHEMA",
     "PLAN_KEY",
     "PREDICTIONS",
@@ -27,7 +29,10 @@ __all__ = [
     "RowKind",
     "failure_columns",
     "finite_or_failed",
+    "has_pages",
+    "paged_schema",
     "to_parquet",
+    "without_missing_pages",
 ]
 
 JobResult = DocumentResult | DocumentEmbedding
@@ -36,6 +41,7 @@ JobResult = DocumentResult | DocumentEmbedding
 _LABEL = pa.struct([("label", pa.string()), ("score", pa.float64()), ("chosen", pa.bool_())])
 _SPAN = pa.struct([("start", pa.int64()), ("end", pa.int64()), ("label", pa.string()), ("score", pa.float64())])
 _PASSAGE = pa.struct([("start", pa.int64()), ("end", pa.int64()), ("label", pa.string()), ("weight", pa.float64())])
+_PAGES = [pa.field("page", pa.int64()), pa.field("last_page", pa.int64())]
 
 PARQUET_SCHEMA = pa.schema(
     [
@@ -63,6 +69,9 @@ also says where the model abstained."""
 ABSTAINED = "abstained: the labels that cannot be excluded are not exactly one"
 """`detail` of a row whose `label` is null, or some of whose labels have no `chosen`, because the model abstains."""
 
+PAGES_KEY = "rows.pages"
+"""In the settings of a plan: whether the rows have columns for pages."""
+
 VERSION_KEY, PLAN_KEY = b"longdoc.schema_version", b"longdoc.plan"
 
 
@@ -80,6 +89,10 @@ class RowKind(ABC):
     settings: Mapping[str, Any]
     abstained: str = ABSTAINED
 
+    def for_sources(self, names: Iterable[str]) -> RowKind:
+        """The kind of rows for inputs of these names: some formats have more to say."""
+        return self
+
     @abstractmethod
     def row(self, result: Any) -> dict[str, Any]:
         """A result as a row, every column present."""
@@ -94,10 +107,18 @@ class RowKind(ABC):
 
 
 class PredictionRows(RowKind):
-    """The rows of `longdoc predict`."""
+    """The rows of `longdoc predict`.
 
-    schema = PARQUET_SCHEMA
-    settings: Mapping[str, Any] = {}
+    Args:
+        pages: whether spans and passages say on which pages they stand.
+    """
+
+    def __init__(self, pages: bool = False) -> None:
+        self.schema = paged_schema(PARQUET_SCHEMA, ("spans", "evidence")) if pages else PARQUET_SCHEMA
+        self.settings: Mapping[str, Any] = {PAGES_KEY: True} if pages else {}
+
+    def for_sources(self, names: Iterable[str]) -> RowKind:
+        return PAGED_PREDICTIONS if any(map(has_pages, names)) else self
 
     def row(self, result: DocumentPrediction | DocumentFailure) -> dict[str, Any]:
         extra = failure_columns(result)
@@ -113,10 +134,36 @@ class PredictionRows(RowKind):
 
     def shown(self, row: Mapping[str, Any]) -> dict[str, Any]:
         labels = [{key: value for key, value in item.items() if value is not None} for item in row["labels"]]
-        return {**row, "labels": labels}
+        return {**without_missing_pages(row), "labels": labels}
+
+
+def has_pages(name: str) -> bool:
+    """Whether the reader of an input of this name tells pages."""
+    return name.lower().removesuffix(".gz").endswith(".pdf")
+
+
+def paged_schema(schema: pa.Schema, columns: Sequence[str]) -> pa.Schema:
+    """The schema with `page` and `last_page` in the structs of these columns of lists, null where there are none."""
+    for name in columns:
+        place, column = schema.get_field_index(name), schema.field(name)
+        struct = pa.struct([*column.type.value_type, *_PAGES])
+        schema = schema.set(place, column.with_type(pa.list_(struct)))
+    return schema
+
+
+def without_missing_pages(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row whose places have pages only where the document has."""
+
+    def shown(value: Any) -> Any:
+        if not isinstance(value, list):
+            return value
+        return [{key: part for key, part in item.items() if part is not None or "page" not in key} for item in value]
+
+    return {name: shown(value) for name, value in row.items()}
 
 
 PREDICTIONS = PredictionRows()
+PAGED_PREDICTIONS = PredictionRows(pages=True)
 
 
 def failure_columns(result: JobResult) -> dict[str, str | None]:

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from longdoc.errors import UsageError
 
-__all__ = ["PageSpan", "ParsedDocument", "SectionStart", "page_at"]
+__all__ = ["PageSpan", "ParsedDocument", "SectionStart", "page_at", "told_pages"]
 
 _LENGTH = struct.Struct(">Q")
 
@@ -125,11 +125,26 @@ def page_at(meta: Mapping[str, Any], offset: int) -> int | None:
     What separates two pages belongs to the earlier one. Empty pages hold nothing, so they are never the answer for a
     code point of the text.
     """
-    pages = meta.get("pages")
+    pages = told_pages(meta)
     if not pages:
         return None
-    index = bisect.bisect_right(pages, offset, key=lambda page: page[0]) - 1
-    return int(pages[max(index, 0)][2])
+    index = bisect.bisect_right(pages, offset, key=lambda page: page.start) - 1
+    return pages[max(index, 0)].number
+
+
+def told_pages(meta: Mapping[str, Any]) -> tuple[PageSpan, ...]:
+    """The pages of a document, given its `meta`; none where that says nothing, or uses the word for something else."""
+    told = meta.get("pages")
+    if not isinstance(told, (list, tuple)) or not all(
+        isinstance(page, (list, tuple)) and len(page) == 3 for page in told
+    ):
+        return ()
+    if not all(type(number) is int for page in told for number in page):
+        return ()
+    pages = tuple(PageSpan(*page) for page in told)
+    ends = [0, *(page.end for page in pages)]
+    fits = all(end <= page.start <= page.end and page.number > 0 for end, page in zip(ends, pages, strict=False))
+    return pages if fits else ()
 
 
 def _piece(data: memoryview) -> tuple[memoryview, memoryview]:

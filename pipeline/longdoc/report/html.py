@@ -20,7 +20,9 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from longdoc.report.spans import FoundSpan, SpanRun, found_spans, span_runs
+from longdoc.pages import page_numbers
+from longdoc.readers.parsed import PageSpan
+from longdoc.report.spans import FoundSpan, SpanRun, found_spans, page_starts, span_runs
 from longdoc.types import DocumentFailure, DocumentPrediction, EvidencePassage
 
 __all__ = ["ExplainedDocument", "Piece", "explanation_page", "shade"]
@@ -36,12 +38,13 @@ _NOT_IN_HTML = re.compile("[\0\ud800-\udfff]")
 class ExplainedDocument:
     """A result and the text it is about. The text of a failure is not shown.
 
-    `chunks` says in which chunk each span of the result begins, from 1.
+    `chunks` says in which chunk each span of the result begins, from 1; `pages` where the pages of the text are.
     """
 
     result: DocumentPrediction | DocumentFailure
     text: str
     chunks: tuple[int, ...] = ()
+    pages: tuple[PageSpan, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,11 +55,15 @@ class Piece:
         text: the pieces of a document, joined, are its text.
         weight: what the passages over it add to the score, in logit space; None = under no passage.
         level: 1 (weak) to 5 (the strongest of the document), 0 for no contribution.
+        page: number of the page that it lies on; None without pages.
+        begins_page: whether it is the first of its page.
     """
 
     text: str
     weight: float | None
     level: int
+    page: int | None = None
+    begins_page: bool = False
 
     @property
     def style(self) -> str:
@@ -83,7 +90,13 @@ def explanation_page(items: Sequence[ExplainedDocument], title: str = "What the 
     style = _style()
     fingerprint = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     answered = [
-        (item.result, _answer(item.result), _views(item.result, item.text), _spans(item.result, item), item.text)
+        (
+            item.result,
+            _answer(item.result),
+            _views(item.result, item),
+            _spans(item.result, item),
+            shade(item.text, (), item.pages),
+        )
         for item in items
         if isinstance(item.result, DocumentPrediction)
     ]
@@ -100,46 +113,58 @@ def explanation_page(items: Sequence[ExplainedDocument], title: str = "What the 
     )
 
 
-def shade(text: str, passages: Iterable[EvidencePassage]) -> list[Piece]:
-    """Cut a text at the ends of all passages; where passages overlap, their weights add up.
+def shade(text: str, passages: Iterable[EvidencePassage], pages: Sequence[PageSpan] = ()) -> list[Piece]:
+    """Cut a text at the ends of all passages and where its pages begin; where passages overlap, their weights add up.
 
     Args:
         text: the document's.
         passages: of one label, in any order; code points of `text`.
+        pages: of the document.
     """
     starts: dict[int, list[float]] = {}
     ends: dict[int, list[float]] = {}
     for passage in passages:
         starts.setdefault(passage.start, []).append(passage.weight)
         ends.setdefault(passage.end, []).append(passage.weight)
-    cuts = sorted({0, len(text), *starts, *ends})
-    runs: list[tuple[str, float | None]] = []
+    begins = page_starts(pages)
+    cuts = sorted({0, len(text), *starts, *ends, *begins})
+    runs: list[tuple[int, str, float | None]] = []
     over: list[float] = []
     for start, end in itertools.pairwise(cuts):
         for weight in ends.get(start, ()):
             over.remove(weight)
         over += starts.get(start, ())
-        runs.append((text[start:end], math.fsum(over) if over else None))
-    strongest = max((abs(weight) for _, weight in runs if weight is not None), default=0.0)
+        runs.append((start, text[start:end], math.fsum(over) if over else None))
+    strongest = max((abs(weight) for _, _, weight in runs if weight is not None), default=0.0)
     return [
-        Piece(run, weight, math.ceil(LEVELS * abs(weight) / strongest) if weight and strongest else 0)
-        for run, weight in runs
+        Piece(
+            run,
+            weight,
+            math.ceil(LEVELS * abs(weight) / strongest) if weight and strongest else 0,
+            page_numbers(pages, start, start)[0],
+            start in begins,
+        )
+        for start, run, weight in runs
     ]
 
 
 def _spans(result: DocumentPrediction, item: ExplainedDocument) -> tuple[list[FoundSpan], list[SpanRun]]:
     """The spans as a table and in the text."""
-    return found_spans(item.text, result.spans, item.chunks), span_runs(item.text, result.spans)
+    return found_spans(item.text, result.spans, item.chunks), span_runs(item.text, result.spans, item.pages)
 
 
-def _views(result: DocumentPrediction, text: str) -> list[_View]:
+def _views(result: DocumentPrediction, item: ExplainedDocument) -> list[_View]:
     """One view a label that has evidence, the best label first."""
     evidence: dict[str, list[EvidencePassage]] = {}
     for passage in result.evidence or ():
         evidence.setdefault(passage.label, []).append(passage)
-    ranks = {item.label: rank for rank, item in enumerate(result.labels)}
+    ranks = {each.label: rank for rank, each in enumerate(result.labels)}
     return [
-        _View(label, math.fsum(passage.weight for passage in evidence[label]), shade(text, evidence[label]))
+        _View(
+            label,
+            math.fsum(passage.weight for passage in evidence[label]),
+            shade(item.text, evidence[label], item.pages),
+        )
         for label in sorted(evidence, key=lambda label: ranks.get(label, len(ranks)))
     ]
 

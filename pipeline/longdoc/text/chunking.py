@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,8 +154,8 @@ class Chunker:
         return count_chunks(n_tokens, self.body, self.overlap)
 
     def kept(self, n_tokens: int, ranks: Ranks | None = None) -> int:
-        """Chunks of it that are read."""
-        if self.borders is None:
+        """Chunks of it that are read; with `borders`, but without `ranks`, as many as without: nearly right."""
+        if self.borders is None or ranks is None:
             return len(STARTS[self.keep](n_tokens, self.body, self.body - self.overlap))
         return sum(1 for _ in self.plan(n_tokens, ranks))
 
@@ -255,6 +256,7 @@ class PreparedDocument:
         chunks: in text order; may be iterated once.
         tokens: those that are read, with their places in the text, where they were asked for.
         word_scores: (C,), what a linear classifier makes of the text, where the model carries one.
+        meta: the document's, for answers that say where in it they stand (pages).
     """
 
     id: str
@@ -266,6 +268,7 @@ class PreparedDocument:
     chunks: Iterable[Chunk]
     tokens: TokensRead | None = None
     word_scores: NDArray[np.float64] | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"PreparedDocument(id=#{short_digest(self.id)}, tokens={self.n_tokens}, chunks={self.n_chunks})"
@@ -425,4 +428,5 @@ def _prepared(
         unknown_share=unknown / len(document.text),
         characters=len(document.text),
         chunks=chunks,
+        meta=document.meta,
     )

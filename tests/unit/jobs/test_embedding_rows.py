@@ -83,8 +83,8 @@ def test_rows_of_a_kind_that_is_not_known() -> None:
     with pytest.raises(JobError) as caught:
         rows_of({"rows.kind": "pictures"})
     assert str(caught.value) == (
-        "the rows of this job are pictures, but this longdoc knows predictions, embeddings. Use the longdoc that "
-        "wrote them, or a newer one."
+        "the rows of this job are pictures, but this longdoc knows predictions, embeddings, answers. Use the "
+        "longdoc that wrote them, or a newer one."
     )
 
 

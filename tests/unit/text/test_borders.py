@@ -189,6 +189,7 @@ def test_chunks_begin_and_end_with_sentences_and_answer_for_each_token_once(over
     assert chunker.kept(len(tokens), ranks) == len(chunks)
     assert chunker.tokens_read(len(tokens), ranks) == len(tokens)
     plain = Chunker(50, overlap, (1,), (2,))
+    assert chunker.kept(len(tokens)) == plain.kept(len(tokens)), "before anybody has read the text"
     assert [c.span for c in plain.chunks(tokens, document)] != [c.span for c in chunks]
     assert plain.ranks(tokens, document) is None
 
