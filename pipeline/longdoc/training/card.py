@@ -41,8 +41,9 @@ Chunks of {settings.chunking.size} tokens that share {settings.chunking.overlap}
 
 {counted(report.train_documents, "document")}, {counted(training.num_train_epochs, "epoch")}, \
 {counted(report.steps, "optimiser step")}, seed {training.seed}, {report.seconds:.0f} s. \
-Frozen: {", ".join(training.freeze) or "nothing"}. Training documents left out: {report.empty_documents} without a
-token, {report.unreadable_documents} that the tokenizer hardly knows.
+Frozen: {", ".join(training.freeze) or "nothing"}. {_sampling(training)}\
+Training documents left out: {report.empty_documents} without a token,
+{report.unreadable_documents} that the tokenizer hardly knows.
 
 ## Validation
 
@@ -54,6 +55,14 @@ Trained on one corpus; measure it on yours with `longdoc evaluate` before you re
 mostly under unknown tokens is refused, not guessed. The prediction says how many tokens were read; a score is a
 probability only as far as the validation data resemble yours.
 """
+
+
+def _sampling(training: TrainingConfig) -> str:
+    most = training.chunks_per_document
+    if most is None:
+        return ""
+    drawn = "1 chunk of each document, drawn" if most == 1 else f"at most {most} chunks of each document, drawn"
+    return f"Learned from {drawn} anew each epoch; validation read all of them. "
 
 
 def _encoder(source: str, encoder: EncoderConfig, tokenizer: str) -> str:

@@ -14,6 +14,7 @@ from longdoc.interruption import Interruption
 from longdoc.pipeline import Pipeline
 from longdoc.training.averages import Average
 from longdoc.training.checkpointing import CHECKPOINTS
+from longdoc.training.chunk_sampling import check_sampling, sampled_chunks
 from longdoc.training.data import EpochSampler, build_examples, check_readable
 from longdoc.training.decisions import fit_on_validation
 from longdoc.training.evaluation import metrics_of
@@ -23,6 +24,7 @@ from longdoc.training.mixed_precision import training_placement
 from longdoc.training.optimizer import build_optimizer, freeze_parts
 from longdoc.training.processes import gathered, start_accelerator
 from longdoc.training.progress import TrainingProgress, TrainingReport
+from longdoc.training.recomputing import recompute_layers
 from longdoc.training.resume import Identity
 from longdoc.training.run_state import RunState
 from longdoc.training.saving import Saver, Unfinished
@@ -72,6 +74,8 @@ class TrainingRun:
         )
         loss = task.training_loss(settings, readout, [e.target for e in self.examples], labels)
         self.rows = rows(pipeline) if self.frozen and self._can_keep_rows() else None
+        check_sampling(settings.chunks_per_document, task, self.rows is not None)
+        recompute_layers(self.model, settings.checkpoint_activations)
         metric = chosen_metric(settings.metric_for_best_model, task, bool(validation))
         self.best = BestEpoch(metric, metric in task.lower_is_better)
         task.check_decisions(settings.decisions, len(validation))
@@ -161,12 +165,14 @@ class TrainingRun:
         steps = self.sampler.optimiser_steps(epoch, settings.gradient_accumulation_steps)
         if epoch != state.epoch:
             state.epoch, state.done = epoch, 0
+        learned = sampled_chunks(self.examples, settings.chunks_per_document, settings.seed, epoch)
+        self.stepper.examples = learned
         self.interruption.patient = self.saver.active
         for step in steps[state.done :]:
             outcome = self.stepper.take(step, self._wishes, self.report.steps + 1, self.saver.kept)
             self.report.steps += 1
             state.done += 1
-            state.average.add(outcome.loss, len(step.members), sum(self.examples[m].tokens for m in step.members))
+            state.average.add(outcome.loss, len(step.members), sum(learned[m].tokens for m in step.members))
             if self.report.steps % settings.logging_steps == 0 or state.done == len(steps):
                 mean = state.average.mean_loss
                 metrics.write(

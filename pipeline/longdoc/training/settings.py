@@ -51,6 +51,12 @@ class TrainingConfig(Config):
     micro_batch_tokens: int = Field(default=8192, ge=1)
     """Tokens that are in memory with their gradients at once. Steps with more go through the row cache: exact
     gradients in two passes, at constant memory."""
+    checkpoint_activations: bool = False
+    """Keep only what comes into each layer of the encoder and compute the layer once more on the way back: larger
+    micro-batches in the same memory, the same gradients, about a third more time."""
+    chunks_per_document: int | None = Field(default=None, ge=1)
+    """Learn from at most so many chunks of a document, drawn anew each epoch; None: from all. Validation and
+    predictions read all of them in any case."""
     class_weights: Literal["none", "balanced"] = "none"
     """`balanced`: rare labels weigh more, by inverse frequency."""
     pos_weight: PositiveWeights = "none"
