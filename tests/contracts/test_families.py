@@ -114,6 +114,8 @@ def test_every_fault_of_a_checkpoint_is_told_at_once(case: Case, tmp_path: Path)
     keys, fix_name = FAMILIES[case.family].keys, FAMILIES[case.family].fix_name
     name_of = {keys.to_ours(fix_name(name)): name for name in tensors}
     output = "layers.{}.feed_forward.output.weight"
+    missing = FAMILIES[case.family].spell("word.weight")
+    assert missing.endswith(name_of["word.weight"])
     del tensors[name_of["word.weight"]]
     tensors["surprise.weight"] = torch.zeros(2)
     tensors[name_of[output.format(0)]] = torch.zeros(3, 48)
@@ -122,9 +124,9 @@ def test_every_fault_of_a_checkpoint_is_told_at_once(case: Case, tmp_path: Path)
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     message = (
         f"`{folder}` must hold exactly the tensors that its configuration describes, but does not. Missing: "
-        f"word.weight. Unexpected: surprise.weight. Of the wrong shape: {output.format(0)} (3x48 instead "
-        f"of 48x96). Not floating numbers: {output.format(2)}. Not finite (NaN or infinity): "
-        f"{output.format(1)}. Check that `config.json` and the weights belong together, and fetch the "
+        f"{missing}. Unexpected: surprise.weight. Of the wrong shape: {name_of[output.format(0)]} (3x48 instead "
+        f"of 48x96). Not floating numbers: {name_of[output.format(2)]}. Not finite (NaN or infinity): "
+        f"{name_of[output.format(1)]}. Check that `config.json` and the weights belong together, and fetch the "
         "checkpoint again if it is damaged."
     )
     with pytest.raises(CheckpointError, match=f"^{re.escape(message)}$"):

@@ -121,7 +121,7 @@ def _open(folder: Path) -> tuple[Checkpoint, LinearHead, HeadKind]:
     described = format.head(checkpoint.config)
     with torch.device("meta"):
         head = described.build(checkpoint.encoder.config.width, _SCORES)
-    assign(head, checkpoint.head, str(folder))
+    assign(head, checkpoint.head, str(folder), spell=lambda name: format.keys.to_theirs(name) or name)
     return checkpoint, head.eval(), described
 
 

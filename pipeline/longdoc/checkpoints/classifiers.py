@@ -68,7 +68,7 @@ def load_classifier(
     if untrained := adopt_head(readout, checkpoint):
         raise CheckpointError(
             f"`{folder}` must hold the classification head that its configuration describes, but "
-            f"{', '.join(untrained)} cannot be filled from it."
+            f"{', '.join(format.keys.to_theirs(name) or name for name in untrained)} cannot be filled from it."
         )
     size = min(longest_text(folder), checkpoint.encoder.config.max_len)
     settings = ModelSettings(

@@ -54,6 +54,14 @@ class Family:
     claims: Callable[[Mapping[str, Any]], bool] | None = None
     translate: Callable[[Mapping[str, Any]], dict[str, Any] | None] | None = None
 
+    def spell(self, name: str) -> str:
+        """The family's name of a tensor of the encoder; of a part of one, that of the whole with ours behind it."""
+        for fusion in self.fusions:
+            for ours in fusion.ours:
+                if (theirs := KeyMap([(fusion.theirs, ours)]).to_theirs(name)) is not None:
+                    return f"{theirs} ({name})"
+        return self.keys.to_theirs(name) or name
+
     def describe(self, config: EncoderConfig) -> dict[str, Any]:
         """`config.json` for an encoder of this family.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -81,7 +82,7 @@ class TaggerFormat:
 def _head(fields: Mapping[str, Any]) -> HeadKind:
     """A head's configuration from what a file says."""
     try:
-        return _HEAD.validate_python(fields)
+        return _HEAD.validate_json(json.dumps(fields), strict=True)
     except ValidationError as error:
         faults = ", ".join(sorted({str(fault["loc"][-1]) for fault in error.errors(include_input=False)}))
         raise CheckpointError(

@@ -9,7 +9,7 @@ error, so that one look shows what a checkpoint is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -107,7 +107,13 @@ def _rename(name: str, rules: Iterable[tuple[re.Pattern[str], str]]) -> str | No
     return None
 
 
-def assign(module: nn.Module, tensors: Mapping[str, Tensor], source: str, unexpected: Sequence[str] = ()) -> None:
+def assign(
+    module: nn.Module,
+    tensors: Mapping[str, Tensor],
+    source: str,
+    unexpected: Sequence[str] = (),
+    spell: Callable[[str], str] = str,
+) -> None:
     """Put tensors into a module that was built on the meta device (or anywhere), all of them or none.
 
     Args:
@@ -115,6 +121,7 @@ def assign(module: nn.Module, tensors: Mapping[str, Tensor], source: str, unexpe
         tensors: by our names.
         source: what the message calls the checkpoint.
         unexpected: names that were found and belong nowhere; they are faults too.
+        spell: our name of a tensor -> its name in the files, for the message.
 
     Raises:
         CheckpointError: names every tensor that is missing, unexpected, of the wrong shape, not floating, or not
@@ -124,14 +131,16 @@ def assign(module: nn.Module, tensors: Mapping[str, Tensor], source: str, unexpe
     shared = [name for name in wanted if name in tensors]
     misshapen = [name for name in shared if tensors[name].shape != wanted[name].shape]
     faults = {
-        "Missing": [name for name in wanted if name not in tensors],
-        "Unexpected": [*unexpected, *(name for name in tensors if name not in wanted)],
+        "Missing": [spell(name) for name in wanted if name not in tensors],
+        "Unexpected": [*unexpected, *(spell(name) for name in tensors if name not in wanted)],
         "Of the wrong shape": [
-            f"{name} ({_shape(tensors[name])} instead of {_shape(wanted[name])})" for name in misshapen
+            f"{spell(name)} ({_shape(tensors[name])} instead of {_shape(wanted[name])})" for name in misshapen
         ],
-        "Not floating numbers": [name for name in shared if not tensors[name].is_floating_point()],
+        "Not floating numbers": [spell(name) for name in shared if not tensors[name].is_floating_point()],
         "Not finite (NaN or infinity)": [
-            name for name in shared if tensors[name].is_floating_point() and not bool(tensors[name].isfinite().all())
+            spell(name)
+            for name in shared
+            if tensors[name].is_floating_point() and not bool(tensors[name].isfinite().all())
         ],
     }
     if any(faults.values()):

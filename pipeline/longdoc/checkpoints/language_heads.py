@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -61,7 +62,7 @@ def language_head(fields: Mapping[str, Any]) -> LanguageHeadKind:
         CheckpointError: names the entries that are impossible.
     """
     try:
-        return _HEAD.validate_python({"kind": "dense", **fields})
+        return _HEAD.validate_json(json.dumps({"kind": "dense", **fields}), strict=True)
     except ValidationError as error:
         places = [("kind", *fault["loc"][1:])[-1] for fault in error.errors(include_input=False)]
         faults = ", ".join(sorted(set(map(str, places))))

@@ -193,7 +193,12 @@ def _filled(checkpoint: Checkpoint, config: LanguageHeadKind, folder: Path) -> L
     tensors = dict(checkpoint.language_head or checkpoint.head)
     if tied:
         tensors["output.weight"] = encoder.word.weight.detach()
-    assign(head, tensors, str(folder))
+    format = _format(checkpoint)
+
+    def spell(name: str) -> str:
+        return OWN_LANGUAGE_HEAD + name if format is None else format.keys.to_theirs(name) or name
+
+    assign(head, tensors, str(folder), spell=spell)
     if tied:
         head.output.weight = encoder.word.weight
     return head.eval()

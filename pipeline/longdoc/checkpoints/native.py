@@ -187,7 +187,13 @@ def load_model(folder: Path) -> tuple[LongDocModel, ModelSettings, DocumentToken
         readout = settings.readout.build(checkpoint.encoder.config.width, settings.scores)
     wanted = readout.state_dict()
     head = {name: tensor for name, tensor in checkpoint.head.items() if name in wanted}
-    assign(readout, head | checkpoint.readout, str(folder))
+    format = None if checkpoint.family is None else checkpoint.family.classifier
+
+    def spell(name: str) -> str:
+        theirs = format.keys.to_theirs(name) if format is not None and name in head else None
+        return theirs or OWN_READOUT + name
+
+    assign(readout, head | checkpoint.readout, str(folder), spell=spell)
     tokenizer = read_tokenizer(folder, checkpoint.encoder.config)
     return LongDocModel(checkpoint.encoder, readout).eval(), settings, tokenizer
 

@@ -27,7 +27,7 @@ from longdoc.checkpoints.modernbert import MODERNBERT
 from longdoc.checkpoints.mpnet import MPNET
 from longdoc.checkpoints.neobert import NEOBERT
 from longdoc.checkpoints.nomic import NOMIC_BERT
-from longdoc.checkpoints.reading import encoder_config
+from longdoc.checkpoints.reading import check_sizes, encoder_config
 from longdoc.checkpoints.roberta import CAMEMBERT, ROBERTA, XLM_ROBERTA
 from longdoc.checkpoints.ultrabert import ULTRABERT
 from longdoc.checkpoints.weights import read_json, read_tensors
@@ -65,6 +65,9 @@ OWN_LANGUAGE_HEAD = "longdoc.language_head."
 """Beginnings of our own tensor names in a weight file."""
 OWN_MARK = "longdoc_settings"
 """Key in the `config.json` of a model folder: it is not whole without its `longdoc.json`."""
+
+_told: set[Path] = set()
+"""Folders of whose code it was said that it is not run: a command may open one twice."""
 
 logger = logging.getLogger(__name__)
 
@@ -145,7 +148,8 @@ def open_checkpoint(folder: Path, head: Callable[[Family], KeyMap] | None = None
             describes; the message names every tensor at fault.
     """
     config = read_config(folder)
-    if config.get("auto_map"):
+    if config.get("auto_map") and folder not in _told:
+        _told.add(folder)
         logger.warning(
             "`auto_map` in %s names code of the checkpoint's own (%s). It is ignored: no code of a checkpoint is run.",
             folder / "config.json",
@@ -159,6 +163,12 @@ def open_checkpoint(folder: Path, head: Callable[[Family], KeyMap] | None = None
     check_family(folder, config)
     family = family_of(config)
     assert family is not None
+    if config.get("quantization_config"):
+        raise CheckpointError(
+            f"`quantization_config` in `{folder / 'config.json'}` must not be there, but is: quantised weights are not "
+            "read. Take the checkpoint in full precision, or save it so with transformers (`dequantize`)."
+        )
+    check_sizes(config)
     head_keys = head(family) if head is not None else family.classifier.keys if family.classifier is not None else None
     return _load(folder, config, family.config_from_hf(config), family, head_keys)
 
@@ -182,6 +192,7 @@ def _load(
     left_aside: list[str] = []
     head: dict[str, Tensor] = {}
     language_head: dict[str, Tensor] = {}
+    stored: dict[str, str] = {}
     seen: set[str] = set()
     for stored_name, tensor in read_tensors(folder):
         name = stored_name if family is None else family.fix_name(stored_name)
@@ -197,6 +208,7 @@ def _load(
             ours[name.removeprefix(OWN_ENCODER)] = tensor
         elif parts := _parts(family, name, tensor, chosen.heads):
             ours.update(parts)
+            stored |= {part: stored_name if len(parts) == 1 else f"{stored_name} ({part})" for part in parts}
         else:
             head_name = None if head_keys is None else head_keys.to_ours(name)
             if head_name is not None:
@@ -206,7 +218,11 @@ def _load(
             elif head_name is None:
                 (left_aside if name.startswith(family.ignored) else unexpected).append(stored_name)
         seen.add(name)
-    assign(encoder, ours, str(folder), unexpected)
+
+    def spell(name: str) -> str:
+        return stored.get(name) or (OWN_ENCODER + name if family is None else family.spell(name))
+
+    assign(encoder, ours, str(folder), unexpected, spell)
     encoder.carried = carried
     if left_aside:
         logger.info("left aside in %s, since the encoder does not use them: %s", folder, ", ".join(left_aside))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ __all__ = [
     "ACTIVATION_TO_HF",
     "DEEPEST",
     "activation_of",
+    "check_sizes",
     "choice",
     "encoder_config",
     "head_width_of",
@@ -69,6 +71,31 @@ def whole(config: Mapping[str, Any], name: str, default: int, lowest: int = 1, h
             f"`{name}` must be a whole number from {lowest} to {highest}, but is {_said(value)} instead."
         )
     return value
+
+
+_SIZES = frozenset(
+    [
+        *("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim"),
+        *("intermediate_size", "max_position_embeddings", "type_vocab_size", "pad_token_id", "embedding_size"),
+        *("dim", "n_layers", "n_heads", "hidden_dim", "n_embd", "n_layer", "n_head", "n_inner", "n_positions"),
+        *("max_length", "position_buckets", "max_relative_positions", "attention_head_size", "prediction_head_size"),
+        *("local_attention", "sliding_window", "global_attn_every_n_layers", "relative_attention_num_buckets"),
+    ]
+)
+"""What `config.json` counts, by all the names that families have for it."""
+
+
+def check_sizes(config: Mapping[str, Any]) -> None:
+    """Refuse sizes that are no whole numbers: a string of digits may mean one, and may be a damaged file.
+
+    Raises:
+        CheckpointError: names all such keys.
+    """
+    wrong = {name: config[name] for name in config if name in _SIZES and config[name] is not None}
+    wrong = {name: value for name, value in wrong.items() if isinstance(value, bool) or not isinstance(value, int)}
+    if wrong:
+        said = ", ".join(f"`{name}` is {_said(value)}" for name, value in wrong.items())
+        raise CheckpointError(f"sizes in `config.json` must be whole numbers, but {said}. Correct `config.json`.")
 
 
 def head_width_of(config: Mapping[str, Any], width: Any, heads: Any) -> int | None:
@@ -148,7 +175,7 @@ def encoder_config(**fields: Any) -> EncoderConfig:
         CheckpointError: names the fields whose values are impossible.
     """
     try:
-        return EncoderConfig(**fields)
+        return EncoderConfig.model_validate_json(json.dumps(fields), strict=True)
     except ValidationError as error:
         faults = "; ".join(
             f"`{'.'.join(map(str, fault['loc'])) or 'configuration'}`: {_sentence(fault['msg'])}"

@@ -105,7 +105,7 @@ def _open(folder: Path) -> tuple[Checkpoint, LinearHead, tuple[str, ...]]:
     labels = labels_of(checkpoint.config)
     with torch.device("meta"):
         head = format.head(checkpoint.config).build(checkpoint.encoder.config.width, len(labels))
-    assign(head, checkpoint.head, str(folder))
+    assign(head, checkpoint.head, str(folder), spell=lambda name: format.keys.to_theirs(name) or name)
     return checkpoint, head.eval(), labels
 
 

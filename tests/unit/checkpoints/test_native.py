@@ -172,7 +172,9 @@ def test_a_readout_that_lacks_tensors_is_refused(folder: Path) -> None:
     tensors = load_file(folder / "model.safetensors")
     del tensors["longdoc.readout.head.output.bias"]
     save_file(tensors, folder / "model.safetensors")
-    with pytest.raises(CheckpointError, match=r"but does not\. Missing: head\.output\.bias\. Check that"):
+    with pytest.raises(
+        CheckpointError, match=r"but does not\. Missing: longdoc\.readout\.head\.output\.bias\. Check that"
+    ):
         load_model(folder)
 
 

@@ -83,6 +83,88 @@ def test_a_family_that_nobody_knows_is_told_the_ones_that_we_do(tmp_path: Path) 
         open_checkpoint(folder)
 
 
+def test_a_part_of_a_fused_tensor_is_named_with_the_whole(tmp_path: Path) -> None:
+    folder = saved(their_model("modernbert", num_hidden_layers=1), tmp_path)
+    tensors = load_file(folder / "model.safetensors")
+    tensors["layers.0.attn.Wqkv.weight"] = torch.zeros(3 * 48, 47)
+    del tensors["layers.0.mlp.Wi.weight"]
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(CheckpointError) as caught:
+        load_encoder(folder)
+    for said in (
+        "model.layers.0.mlp.Wi.weight (layers.0.feed_forward.gate.weight)",
+        "model.layers.0.mlp.Wi.weight (layers.0.feed_forward.inner.weight)",
+        "layers.0.attn.Wqkv.weight (layers.0.attention.query.weight) (48x47 instead of 48x48)",
+    ):
+        assert said in str(caught.value)
+
+
+SIZES: list[tuple[dict[str, Any], str]] = [
+    ({"hidden_size": "48"}, "`hidden_size` is '48'"),
+    ({"num_hidden_layers": 1.0, "vocab_size": True}, "`num_hidden_layers` is 1.0, `vocab_size` is true"),
+    ({"pad_token_id": [0]}, "`pad_token_id` is [0]"),
+    ({"n_heads": "4"}, "`n_heads` is '4'"),
+]
+
+
+@pytest.mark.parametrize(("changes", "said"), SIZES)
+def test_sizes_are_whole_numbers(changes: dict[str, Any], said: str, tmp_path: Path) -> None:
+    folder = saved(their_model("bert", num_hidden_layers=1), tmp_path)
+    reconfigure(folder, **changes)
+    message = f"sizes in `config.json` must be whole numbers, but {said}. Correct `config.json`."
+    with pytest.raises(CheckpointError, match=f"^{re.escape(message)}$"):
+        load_encoder(folder)
+
+
+@pytest.mark.parametrize(("key", "ours"), [("layer_norm_eps", "norm_eps"), ("hidden_dropout_prob", "dropout")])
+def test_other_numbers_are_numbers_too(key: str, ours: str, tmp_path: Path) -> None:
+    folder = saved(their_model("bert", num_hidden_layers=1), tmp_path)
+    reconfigure(folder, **{key: "0.1"})
+    message = f"`config.json` must describe an encoder, but does not: `{ours}`: Input should be a valid number."
+    with pytest.raises(CheckpointError, match=f"^{re.escape(message)}$"):
+        load_encoder(folder)
+
+
+def test_quantised_weights_are_refused(tmp_path: Path) -> None:
+    folder = saved(their_model("bert", num_hidden_layers=1), tmp_path)
+    reconfigure(folder, quantization_config={"load_in_8bit": True, "quant_method": "bitsandbytes"})
+    message = (
+        f"`quantization_config` in `{folder / 'config.json'}` must not be there, but is: quantised weights are not "
+        "read. Take the checkpoint in full precision, or save it so with transformers (`dequantize`)."
+    )
+    with pytest.raises(CheckpointError, match=f"^{re.escape(message)}$"):
+        load_encoder(folder)
+
+
+def test_code_of_a_folder_is_spoken_of_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = saved(their_model("bert", num_hidden_layers=1), tmp_path)
+    reconfigure(folder, auto_map={"AutoModel": "modeling.Model"})
+    with caplog.at_level("WARNING", logger="longdoc"):
+        load_encoder(folder)
+        load_encoder(folder)
+    assert len(caplog.messages) == 1
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        (None, "must be a model folder, but holds neither `longdoc.json` nor `config.json`. Name the"),
+        ({"model_type": "t5"}, "must be one of bert, roberta, "),
+        ({"model_type": "bert", "architectures": ["BertForMaskedLM"]}, "names BertForMaskedLM: an encoder without"),
+        ({"model_type": "bert"}, "names none: an encoder without a head that does. Train one on it first: `"),
+        ({"model_type": "bert", "longdoc_settings": True}, "must be a model folder, but lacks its `longdoc.json`: "),
+    ],
+)
+def test_a_folder_that_is_no_model_says_what_it_is_and_the_way_on(
+    config: dict[str, Any] | None, said: str, tmp_path: Path
+) -> None:
+    if config is not None:
+        (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(CheckpointError) as caught:
+        load_model(tmp_path)
+    assert said in str(caught.value)
+
+
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("deberta-v2", {"relative_attention": False}, "`relative_attention` must be true, but is false instead. Such"),
     ("deberta-v2", {"share_att_key": False}, "`share_att_key` must be true, but is false instead. Such"),
@@ -201,7 +283,7 @@ def test_a_head_that_lacks_tensors_names_them_all(tmp_path: Path) -> None:
     tensors = load_file(folder / "model.safetensors")
     del tensors["classifier.weight"]
     save_file(tensors, folder / "model.safetensors")
-    with pytest.raises(CheckpointError, match=r"Missing: output\.weight\."):
+    with pytest.raises(CheckpointError, match=r"Missing: classifier\.weight\."):
         load_tagger(folder)
 
 
