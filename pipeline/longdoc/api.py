@@ -40,6 +40,7 @@ from longdoc.training.pretraining_card import encoder_card
 from longdoc.training.pretraining_data import Corpus, check_corpus, read_corpus
 from longdoc.training.saving import Unfinished, refuse_finished
 from longdoc.training.selection import chosen_metric
+from longdoc.training.splits import refuse_leaks, refuse_unlearned
 from longdoc.types import Document, DocumentFailure
 
 __all__ = ["build_pipeline", "pretrain", "train", "train_with_report"]
@@ -278,6 +279,10 @@ def _check(config: RunConfig, train: Sequence[Document], validation: Sequence[Do
     task.check_gold(train, named, "training")
     task.check_gold(validation, named, "validation")
     task.check_validation(validation, metric)
+    if not config.data.allow_shared_ids:
+        refuse_leaks(train, validation)
+    if named is None:
+        refuse_unlearned(train, validation, task.gold_labels)
     labels = named or task.collect_labels([*train, *validation])
     task.check_loss(config.training, labels)
     return labels

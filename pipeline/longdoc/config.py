@@ -73,6 +73,8 @@ class DataConfig(Config):
     """Files, folders, globs or `hf:owner/name`, a dataset of the hub."""
     validation: tuple[str, ...] = ()
     """The same for choosing the best epoch."""
+    allow_shared_ids: bool = False
+    """Whether a validation document may have the id of a training document: where each file counts its ids anew."""
 
 
 class RunConfig(Config):

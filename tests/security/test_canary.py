@@ -54,7 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, canary: str) -> Path:
             file.write(json.dumps({"id": f"n{number}", "text": text, "label": ["x", "y"][number % 2]}) + "\n")
     finished = run(canary, "train", "--config", ROOT / "configs" / "debug_tiny.yaml",
                    "--data", folder / "input" / "train.jsonl", "--validation", folder / "input" / "train.jsonl",
-                   "--output", folder / "model")  # fmt: skip
+                   "--set", "data.allow_shared_ids=true", "--output", folder / "model")  # fmt: skip
     assert finished.returncode == 0, finished.stderr
     return folder
 

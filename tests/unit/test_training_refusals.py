@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +112,8 @@ def test_training_documents_of_which_none_can_be_read_are_refused(tmp_path: Path
 def test_what_would_not_be_answered_is_not_learned_from_and_counted(freeze: str, tmp_path: Path) -> None:
     odd = [Document(id="blank", text=" ", label="a"), Document(id="strange", text=STRANGE, label="b")]
     given = documents(3) + odd + documents(3, first=3)
-    _, report = fit(tmp_path / "run", f"training.freeze={freeze}", train=given, validation=documents(2, 50) + odd)
+    asked = documents(2, 50) + [replace(document, id=f"another {document.id}") for document in odd]
+    _, report = fit(tmp_path / "run", f"training.freeze={freeze}", train=given, validation=asked)
     assert report.train_documents == 6
     assert (report.empty_documents, report.unreadable_documents) == (1, 1)
     assert report.unanswered_validation == 2

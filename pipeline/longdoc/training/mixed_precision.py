@@ -13,10 +13,10 @@ from longdoc.precision import Placement
 
 __all__ = ["training_placement"]
 
-_FORMATS = {"no": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+_FORMATS = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
-def training_placement(placement: Placement, asked: Literal["auto", "no", "bf16", "fp16"]) -> Placement:
+def training_placement(placement: Placement, asked: Literal["auto", "fp32", "bf16", "fp16"]) -> Placement:
     """Where and how to compute while training.
 
     Args:
@@ -38,6 +38,6 @@ def training_placement(placement: Placement, asked: Literal["auto", "no", "bf16"
     if word == "fp16" and placement.device.type != "cuda":
         raise ConfigurationError(
             f"{source} needs a GPU, where gradients can be scaled, but the device is {placement.device.type}. Use bf16 "
-            "or no."
+            "or fp32."
         )
     return replace(placement, dtype=_FORMATS[word], reason=f"{source} asks for it")

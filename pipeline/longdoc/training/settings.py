@@ -80,7 +80,7 @@ class TrainingConfig(Config):
     """A checkpoint when so many minutes have passed since the last one; None: none of this kind."""
     save_total_limit: int = Field(default=2, ge=1)
     """Checkpoints that are kept while the run goes on, the newest."""
-    mixed_precision: Literal["auto", "no", "bf16", "fp16"] = "auto"
+    mixed_precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
     """The number format of products in training; weights stay float32. `auto`: what `accelerate launch` was told, else
     that of `prediction.precision`. fp16 needs a GPU."""
     seed: int = Field(default=0, ge=0, lt=2**31)
