@@ -7,9 +7,13 @@ import shlex
 from pathlib import Path
 
 import pytest
+import torch
 
 from longdoc.config import load_config
+from longdoc.model import LongDocModel
+from longdoc.nn.readout import TokensReadoutConfig
 from longdoc.pipeline import Pipeline
+from longdoc.spans import redacted
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -38,6 +42,28 @@ def test_the_blocks_of_the_page_about_apps_run(
     assert {type(names["again"]).__name__, type(names["best"]).__name__} == {"LongDocumentClassifier"}
     assert (tmp_path / "runs" / "best" / "longdoc.json").is_file()
     assert len(names["answers"]) == len(names["letters"]) == 8  # type: ignore[arg-type]
+
+
+def test_the_blocks_of_the_page_about_spans_run(
+    tiny_pipeline: Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = TokensReadoutConfig(overlapping=False)
+    encoder, labels = tiny_pipeline.model.encoder, ("CITY", "PERSON")
+    readout = config.build(encoder.config.width, 5)
+    with torch.no_grad():
+        readout.head.output.bias.copy_(torch.tensor([0.0, 9.0, 0.0, 0.0, 0.0]))  # every word begins a city
+    settings = tiny_pipeline.settings.model_copy(update={"task": "spans", "labels": labels, "readout": config})
+    Pipeline(LongDocModel(encoder, readout), settings, tiny_pipeline.tokenizer).save(tmp_path / "runs" / "places")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in blocks("spans.md", "python"):
+        exec(compile(block, "spans.md", "exec"), names)
+    assert len(names["result"].spans) == 6, "five words and a full stop"  # type: ignore[attr-defined]
+    assert redacted("Ada Lovelace moved.", names["result"].spans[:1]) == "[CITY] Lovelace moved."  # type: ignore[attr-defined]
+    for line in "".join(blocks("spans.md", "sh")).splitlines():
+        words = shlex.split(line, comments=True)
+        for file in (words[n + 1] for n, word in enumerate(words) if word == "--config"):
+            assert load_config(ROOT / file).model.task == "spans"
 
 
 @pytest.mark.parametrize("page", ["pretraining.md"])
