@@ -11,6 +11,7 @@ import yaml
 
 from longdoc.interruption import Interruption
 from longdoc.pipeline import Pipeline
+from longdoc.training.as_it_was import AsItWas
 from longdoc.training.checkpointing import CHECKPOINTS
 from longdoc.training.frozen_rows import FrozenRows
 from longdoc.training.metrics_file import MetricsFile
@@ -61,11 +62,12 @@ def fine_tune(
     """
     folder = Path(settings.rows_folder) if settings.rows_folder else None
     configuration = configuration or yaml.safe_dump({"training": settings.model_dump(mode="json")})
-    with Interruption() as interruption:
+    with Interruption() as interruption, AsItWas(output) as before:
         run = TrainingRun(
             *(pipeline, train, validation, output, settings, progress, rows or partial(FrozenRows, folder=folder)),
             *(interruption, configuration, unfinished is not None),
         )
+        before.begun = lambda: run.report.steps > 0
         kept = run.begin(configuration, unfinished or "discard")
         with MetricsFile(output / "metrics.jsonl", run.accelerator.is_main_process, kept) as metrics:
             run.encode_frozen()

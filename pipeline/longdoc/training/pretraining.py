@@ -25,6 +25,7 @@ from longdoc.nn import Encoder
 from longdoc.nn.heads import LanguageHead
 from longdoc.precision import Placement
 from longdoc.text.tokenizing import DocumentTokenizer
+from longdoc.training.as_it_was import AsItWas
 from longdoc.training.loop import BEST_SO_FAR
 from longdoc.training.metrics_file import MetricsFile
 from longdoc.training.optimizer import build_optimizer, freeze_parts
@@ -114,13 +115,15 @@ def pretrain_encoder(
     """
     started = time.monotonic()
     run = _Run(subject, output, settings, progress, card)
-    run.begin(configuration)
-    with MetricsFile(output / "metrics.jsonl", run.accelerator.is_main_process) as metrics:
-        run.measure(metrics)
-        for epoch, number, last_of_epoch, chunks in run.steps():
-            run.step(epoch, chunks, metrics)
-            if run.is_due(number, last_of_epoch):
-                run.measure(metrics)
+    with AsItWas(output) as before:
+        before.begun = lambda: run.report.steps > 0
+        run.begin(configuration)
+        with MetricsFile(output / "metrics.jsonl", run.accelerator.is_main_process) as metrics:
+            run.measure(metrics)
+            for epoch, number, last_of_epoch, chunks in run.steps():
+                run.step(epoch, chunks, metrics)
+                if run.is_due(number, last_of_epoch):
+                    run.measure(metrics)
     run.report.seconds = time.monotonic() - started
     run.finish()
     return run.report

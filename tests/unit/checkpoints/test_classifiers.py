@@ -56,8 +56,8 @@ def test_a_head_that_is_not_there_is_not_made_up(folder: Path) -> None:
     del tensors["classifier.weight"]
     save_file(tensors, folder / "model.safetensors")
     message = (
-        f"`{folder}` must hold the classification head that its configuration describes, but classifier.weight cannot be "
-        "filled from it."
+        f"`{folder}` must hold the classification head that its configuration describes, but classifier.weight cannot "
+        "be filled from it."
     )
     with pytest.raises(CheckpointError, match=f"^{re.escape(message)}$"):
         load_classifier(folder)

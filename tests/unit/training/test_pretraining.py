@@ -244,6 +244,7 @@ def test_validation_texts_of_which_nothing_is_hidden_are_refused(tmp_path: Path)
         "the validation texts must be long enough that a token of theirs is hidden, but have 1 in all. Add some, or "
         "raise `pretraining.mask_share`."
     )
+    assert not (tmp_path / "run").exists(), "no step was done"
 
 
 def test_chunks_that_the_encoder_cannot_read_are_refused(tmp_path: Path) -> None:
