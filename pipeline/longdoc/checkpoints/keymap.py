@@ -137,10 +137,11 @@ def assign(
             f"{spell(name)} ({_shape(tensors[name])} instead of {_shape(wanted[name])})" for name in misshapen
         ],
         "Not floating numbers": [spell(name) for name in shared if not tensors[name].is_floating_point()],
+        "Of 8 bits, which are read by nobody without their scales": [
+            spell(name) for name in shared if tensors[name].is_floating_point() and not _is_wide(tensors[name])
+        ],
         "Not finite (NaN or infinity)": [
-            spell(name)
-            for name in shared
-            if tensors[name].is_floating_point() and not bool(tensors[name].isfinite().all())
+            spell(name) for name in shared if _is_wide(tensors[name]) and not bool(tensors[name].isfinite().all())
         ],
     }
     if any(faults.values()):
@@ -154,6 +155,10 @@ def assign(
         name: tensor.to(torch.promote_types(tensor.dtype, torch.float32), copy=True) for name, tensor in tensors.items()
     }
     module.load_state_dict(copies, strict=True, assign=True)
+
+
+def _is_wide(tensor: Tensor) -> bool:
+    return tensor.is_floating_point() and tensor.element_size() > 1
 
 
 def _listed(names: Sequence[str]) -> str:

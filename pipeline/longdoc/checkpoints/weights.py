@@ -51,9 +51,10 @@ def weight_files(folder: Path) -> list[Path]:
         return [single]
     if index.is_file():
         weight_map = read_json(index).get("weight_map")
-        names = sorted(set(weight_map.values())) if isinstance(weight_map, dict) and weight_map else []
-        if not names or not all(isinstance(name, str) and Path(name).name == name for name in names):
+        named = list(weight_map.values()) if isinstance(weight_map, dict) else []
+        if not named or not all(isinstance(name, str) and Path(name).name == name for name in named):
             raise CheckpointError(f"`weight_map` of `{index}` must name files of its own folder, but does not.")
+        names = sorted(set(named))
         if absent := [name for name in names if not (folder / name).is_file()]:
             raise CheckpointError(f"`{index}` names {', '.join(absent)}, which must be in its folder but are not.")
         return [folder / name for name in names]

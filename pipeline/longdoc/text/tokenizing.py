@@ -39,6 +39,10 @@ BATCH_CHARACTERS = 1 << 18
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _UNREADABLE = "\ufffd"  # stands for what could not be read: by a decoder, a reader, or here for a lone surrogate
+_CANNOT_ENCODE = (
+    "`tokenizer.json` must be able to encode every text, but fails at words that it does not know. Give its model an "
+    "unknown token."
+)
 _NO_LIMIT = 10**9  # transformers writes 1e30 where there is none
 
 
@@ -154,10 +158,7 @@ class DocumentTokenizer:
             added = [token["content"] for token in state["added_tokens"] if not token["special"]]
             self._cut_pattern = find_cut_pattern(self._probe, self._probe_ids, surfaces, added)
         except DocumentError:
-            raise CheckpointError(
-                "`tokenizer.json` must be able to encode every text, but fails at words that it does not know. "
-                "Give its model an unknown token."
-            ) from None
+            raise CheckpointError(_CANNOT_ENCODE) from None
         self.segmented = self._cut_pattern is not None
 
     @classmethod
@@ -300,7 +301,10 @@ class DocumentTokenizer:
 
 def _specials(tokenizer: Tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
     for word in ("a", "0", ".", "e"):
-        full, body = (tokenizer.encode(word, add_special_tokens=special).ids for special in (True, False))
+        try:
+            full, body = (tokenizer.encode(word, add_special_tokens=special).ids for special in (True, False))
+        except Exception:  # the library's own, of no class
+            raise CheckpointError(_CANNOT_ENCODE) from None
         if (found := split_specials(full, body)) is not None:
             return found
     raise CheckpointError(

@@ -21,6 +21,7 @@ from longdoc.checkpoints.opening import FAMILIES, OWN
 from longdoc.checkpoints.taggers import holds_tagger, load_tagger
 from longdoc.errors import CheckpointError
 from longdoc.nn import Encoder
+from longdoc.text.tokenizing import DocumentTokenizer
 from tokenizer_kit import toy
 
 
@@ -134,6 +135,33 @@ def test_quantised_weights_are_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(CheckpointError, match=f"^{re.escape(message)}$"):
         load_encoder(folder)
+
+
+def test_weights_of_eight_bits_are_told_from_others(tmp_path: Path) -> None:
+    folder = saved(their_model("bert", num_hidden_layers=1), tmp_path)
+    tensors = load_file(folder / "model.safetensors")
+    name = "encoder.layer.0.output.dense.weight"
+    save_file(tensors | {name: tensors[name].to(torch.float8_e4m3fn)}, folder / "model.safetensors")
+    with pytest.raises(CheckpointError, match=rf"Of 8 bits, which are .* scales: {re.escape(name)}\. Check that"):
+        load_encoder(folder)
+
+
+@pytest.mark.parametrize("named", [{"a": 3, "b": "x"}, {"a": ["x"]}, {"a": "../x"}, {}, ["x"], None])
+def test_an_index_must_name_files_of_its_folder(named: object, tmp_path: Path) -> None:
+    folder = saved(their_model("bert", num_hidden_layers=1), tmp_path)
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": named}))
+    with pytest.raises(CheckpointError, match=r"^`weight_map` of .* must name files of its own folder, but does"):
+        load_encoder(folder)
+
+
+def test_a_tokenizer_without_words_is_refused(tmp_path: Path) -> None:
+    state = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": None}
+    state |= {"pre_tokenizer": {"type": "WhitespaceSplit"}, "post_processor": None, "decoder": None}
+    state |= {"model": {"type": "WordLevel", "vocab": {}, "unk_token": "[UNK]"}}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(state))
+    with pytest.raises(CheckpointError, match=r"^`tokenizer\.json` must be able to encode every text, but fails "):
+        DocumentTokenizer.from_folder(tmp_path)
 
 
 def test_code_of_a_folder_is_spoken_of_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
