@@ -16,6 +16,7 @@ MAY_IMPORT = {
     "datasets": ("readers/", "training/data.py"),
     "huggingface_hub": ("checkpoints/", "hub.py"),
     "jinja2": ("report/",),
+    "peft": ("training/lora.py",),
     "ray": ("jobs/engines/ray.py",),
     "rich": ("cli/",),
     "sklearn": ("metrics/", "adapters/", "study/"),

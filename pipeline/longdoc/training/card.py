@@ -41,7 +41,7 @@ Chunks of {settings.chunking.size} tokens that share {settings.chunking.overlap}
 
 {counted(report.train_documents, "document")}, {counted(training.num_train_epochs, "epoch")}, \
 {counted(report.steps, "optimiser step")}, seed {training.seed}, {report.seconds:.0f} s. \
-Frozen: {", ".join(training.freeze) or "nothing"}. {_sampling(training)}\
+Frozen: {", ".join(training.freeze) or "nothing"}. {_sampling(training)}{_lora(training)}\
 Training documents left out: {report.empty_documents} without a token,
 {report.unreadable_documents} that the tokenizer hardly knows.
 
@@ -55,6 +55,12 @@ Trained on one corpus; measure it on yours with `longdoc evaluate` before you re
 mostly under unknown tokens is refused, not guessed. The prediction says how many tokens were read; a score is a
 probability only as far as the validation data resemble yours.
 """
+
+
+def _lora(training: TrainingConfig) -> str:
+    if training.lora is None:
+        return ""
+    return f"Of the encoder corrections of rank {training.lora.rank} were learned (LoRA), and are merged. "
 
 
 def _sampling(training: TrainingConfig) -> str:

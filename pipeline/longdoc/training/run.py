@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from longdoc.errors import ConfigurationError, InterruptedTrainingError, UsageError
 from longdoc.files import make_folder, write_text
 from longdoc.interruption import Interruption
@@ -19,6 +21,7 @@ from longdoc.training.data import EpochSampler, build_examples, check_readable
 from longdoc.training.decisions import fit_on_validation
 from longdoc.training.evaluation import metrics_of
 from longdoc.training.frozen_rows import FrozenRows, rows_in_bytes
+from longdoc.training.lora import add_adapters, merge_adapters, merged
 from longdoc.training.metrics_file import MetricsFile
 from longdoc.training.mixed_precision import training_placement
 from longdoc.training.optimizer import build_optimizer, freeze_parts
@@ -65,6 +68,10 @@ class TrainingRun:
         self.model = pipeline.model
         self.model.to(self.accelerator.device)
         self.frozen = freeze_parts(self.model, settings.freeze)
+        if settings.lora is not None:
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(settings.seed + 2)
+                add_adapters(self.model, settings.lora)
         task, labels, readout = pipeline.task, pipeline.labels, self.model.readout
         unknown = pipeline.prediction.max_unknown_share
         if validation:
@@ -227,7 +234,8 @@ class TrainingRun:
         if improved and self.accelerator.is_main_process and not self.frozen:
             # An epoch of a whole encoder takes long: it must survive a crash.
             make_folder((self.output / BEST_SO_FAR).parent)
-            self.pipeline.save(self.output / BEST_SO_FAR, overwrite=True)
+            with merged(self.model):
+                self.pipeline.save(self.output / BEST_SO_FAR, overwrite=True)
 
     def has_enough(self, epoch: int) -> bool:
         """Whether so many epochs in a row were no better that another one is not tried."""
@@ -247,6 +255,7 @@ class TrainingRun:
             if not self.best.results:  # of before a stop: computed again rather than stored, as they hold answers
                 self.best.results = self.validator.answers()
         self.model.readout.keep_states(False)
+        merge_adapters(self.model)
         if self.best.weights is not None:
             self.report.best_epoch, self.report.best = self.best.epoch, self.best.value
             fit_on_validation(self.pipeline, self.validation, self.best.results, self.settings.decisions)

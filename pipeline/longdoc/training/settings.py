@@ -9,6 +9,7 @@ from pydantic import Field
 from longdoc.schema import Config
 from longdoc.tasks.decision_settings import DecisionConfig
 from longdoc.tasks.losses import CrossEntropyConfig, LossConfig, PositiveWeights
+from longdoc.training.lora import LoraConfig
 from longdoc.training.schedules import LinearConfig, ScheduleConfig
 
 __all__ = ["TrainingConfig"]
@@ -42,6 +43,9 @@ class TrainingConfig(Config):
     """Names that stay as they are: `encoder` (all of it), `encoder.embeddings`, `encoder.layers.0` ..., with patterns
     too: `encoder.layers.[0-3]`, `encoder.layers.*.attention`. With the whole encoder frozen the rows of all chunks are
     computed once, and an epoch costs next to nothing."""
+    lora: LoraConfig | None = None
+    """Learn small corrections of the encoder's products instead of the encoder: `{rank: 8}`; needs the extra `lora`.
+    Take a `learning_rate` ten times as high. They are merged when a model is saved. None: the encoder itself learns."""
     kept_rows_gb: float = Field(default=4.0, ge=0)
     """Gigabytes (1e9 bytes) for the states of all tokens, which readouts that learn from tokens keep under a frozen
     encoder. Where they need more, documents are encoded anew in each epoch; the numbers are the same."""
