@@ -101,6 +101,11 @@ class AnswerPlaces:
         rows, columns = np.nonzero(possible)
         return rows + start, rows + columns + start
 
+    def shown(self, places: Ints) -> NDArray[np.bool_]:
+        """Whether some chunk shows all of a place: first and last tokens, int64 (G, 2) -> bool (G,)."""
+        inside = (self.chunks[:, 0] <= places[:, :1]) & (places[:, 1:] < self.chunks[:, 1])
+        return np.asarray(inside.any(axis=1))
+
     def all_candidates(self, longest: int) -> tuple[Candidates, NDArray[np.bool_]]:
         """Those of all chunks by their rows of scores, and which of them are right, bool (C,)."""
         firsts, lasts, right = [], [], []

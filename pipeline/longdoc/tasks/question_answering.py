@@ -151,17 +151,15 @@ class QuestionAnswering(Task):
     ) -> Mapping[str, int]:
         reader = _reader(readout)
         places, _, counts = _places(tokens, readout, document.answers or ())
-        found = {(a, b) for n in range(len(places.chunks)) for a, b in _pairs(places, n, reader.longest)}
-        hidden = [(int(first), int(last)) for first, last in places.gold if (int(first), int(last)) not in found]
-        too_long = sum(last - first >= reader.longest for first, last in hidden)
+        sizes = places.gold[:, 1] - places.gold[:, 0] + 1
+        too_long = sizes > reader.longest
+        hidden = ~too_long & ~places.shown(places.gold)
         none = not document.answers and not reader.no_answer
         return {
             "right answers that begin or end inside a word, learned as whole words": counts.moved,
             "right answers without a word that is read, not learned": counts.unread,
-            "right answers of more tokens than `model.readout.max_answer_tokens`, not learned": too_long,
-            "right answers that no chunk shows as a whole, not learned (raise `chunking.overlap`)": (
-                len(hidden) - too_long
-            ),
+            "right answers of more tokens than `model.readout.max_answer_tokens`, not learned": int(too_long.sum()),
+            "right answers that no chunk shows as a whole, not learned (raise `chunking.overlap`)": int(hidden.sum()),
             "documents without an answer, not learned from, since `model.readout.no_answer` is false": int(none),
         }
 
@@ -338,11 +336,6 @@ def _places(
     words = find_words(given.text, given.offsets, given.numbers, "first" if _reader(readout).whole_words else "split")
     places, counts = where_answers_may_be(given.text, words, given.numbers, [c for c, _ in given.chunks], answers)
     return places, words, counts
-
-
-def _pairs(places: AnswerPlaces, chunk: int, longest: int) -> zip[tuple[int, int]]:
-    first, last = places.candidates(chunk, longest)
-    return zip(first.tolist(), last.tolist(), strict=True)
 
 
 def _characters(text: str, words: Words, first: int, last: int) -> tuple[int, int]:
