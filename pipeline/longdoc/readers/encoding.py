@@ -98,9 +98,10 @@ def decode_long_utf8(stream: BinaryIO, given: str | None) -> str | None:
         return None
     try:
         text = decoder.decode(sample)
-        while piece := stream.read(1 << 20):
-            text += decoder.decode(piece)  # grows in place while this is its only name
-        text += decoder.decode(b"", final=True)
+        # The text grows in place: its only name is a local one, and Python 3.11 sees that in a `for` loop alone.
+        for piece in iter(lambda: stream.read(1 << 20), b""):
+            text += decoder.decode(piece)
+        decoder.decode(b"", final=True)  # nothing is left but half a character, which raises
     except UnicodeDecodeError:
         return None
     refuse_binary(text)
