@@ -12,7 +12,12 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PACKAGE = ROOT / "pipeline" / "longdoc"
 
 MAY_IMPORT = {
-    "accelerate": ("training/processes.py", "training/pretraining.py", "jobs/engines/accelerate.py"),
+    "accelerate": (
+        "training/processes.py",
+        "training/trackers.py",
+        "training/pretraining.py",
+        "jobs/engines/accelerate.py",
+    ),
     "datasets": ("readers/", "training/data.py"),
     "huggingface_hub": ("checkpoints/", "hub.py"),
     "jinja2": ("report/",),

@@ -19,6 +19,7 @@ from longdoc.training.progress import TrainingProgress, TrainingReport
 from longdoc.training.run import BEST_SO_FAR, TrainingRun
 from longdoc.training.saving import Unfinished
 from longdoc.training.settings import TrainingConfig
+from longdoc.training.trackers import check_tracker, tracked
 from longdoc.types import Document
 
 __all__ = ["BEST_SO_FAR", "TrainingProgress", "TrainingReport", "fine_tune"]
@@ -60,6 +61,7 @@ def fine_tune(
         InterruptedTrainingError: asked to stop by SIGINT or SIGTERM; a checkpoint was written.
         LongDocError: the loss is not finite, or a step does not fit into memory.
     """
+    check_tracker(settings.tracker)
     folder = Path(settings.rows_folder) if settings.rows_folder else None
     configuration = configuration or yaml.safe_dump({"training": settings.model_dump(mode="json")})
     with Interruption() as interruption, AsItWas(output) as before:
@@ -69,7 +71,11 @@ def fine_tune(
         )
         before.begun = lambda: run.report.steps > 0
         kept = run.begin(configuration, unfinished or "discard")
-        with MetricsFile(output / "metrics.jsonl", run.accelerator.is_main_process, kept) as metrics:
+        is_main = run.accelerator.is_main_process
+        with (
+            tracked(settings, output, is_main) as tell,
+            MetricsFile(output / "metrics.jsonl", is_main, kept, tell) as metrics,
+        ):
             run.encode_frozen()
             for epoch in range(run.state.epoch, settings.num_train_epochs):
                 run.train_epoch(epoch, metrics)

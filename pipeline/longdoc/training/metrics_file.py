@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,10 +23,13 @@ class MetricsFile:
         path: of the file.
         active: False on processes that write nothing.
         kept: bytes of it that stay, from the start: what a run that goes on had written by its checkpoint.
+        also: hears each line that is written.
     """
 
-    def __init__(self, path: Path, active: bool, kept: int = 0) -> None:
-        self.path, self.active, self.kept = path, active, kept
+    def __init__(
+        self, path: Path, active: bool, kept: int = 0, also: Callable[[dict[str, Any]], None] | None = None
+    ) -> None:
+        self.path, self.active, self.kept, self.also = path, active, kept, also
         self.file: IO[str] | None = None
 
     def __enter__(self) -> MetricsFile:
@@ -67,3 +71,5 @@ class MetricsFile:
                 self.file.flush()
             except OSError as error:
                 raise cannot_write(self.path, error) from None
+            if self.also is not None:
+                self.also(values)

@@ -29,7 +29,8 @@ __all__ = ["Identity", "find_unfinished"]
 _DECIDING = ("model", "chunking", "training", "prediction")
 """Sections that decide on a run. Of `data` and `read` the documents that came of them are compared themselves."""
 _FREE_KEYS = frozenset(
-    f"training.{key}" for key in ("logging_steps", "save_steps", "save_minutes", "save_total_limit", "rows_folder")
+    f"training.{key}"
+    for key in ("logging_steps", "save_steps", "save_minutes", "save_total_limit", "rows_folder", "tracker")
 )
 
 _log = logging.getLogger(__name__)

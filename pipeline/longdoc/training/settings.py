@@ -78,6 +78,9 @@ class TrainingConfig(Config):
     """What is fitted on the validation documents at the end: temperature, thresholds, when to abstain."""
     logging_steps: int = Field(default=10, ge=1)
     """A line in `metrics.jsonl` every so many optimiser steps."""
+    tracker: str | None = None
+    """An experiment tracker by Accelerate's name: `tensorboard`, `wandb`, `mlflow` ... It gets the numbers of
+    `metrics.jsonl` and of these settings, never text, labels or paths."""
     save_steps: int | None = Field(default=None, ge=1)
     """A checkpoint every so many optimiser steps, beside those of `save_minutes`; None: none of this kind."""
     save_minutes: float | None = Field(default=10.0, gt=0)
