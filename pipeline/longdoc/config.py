@@ -127,17 +127,27 @@ class _PositionHolder(Config):
     position: PositionConfig
 
 
-def position_config(kind: str, options: Sequence[str] = ()) -> PositionConfig:
+def position_config(
+    kind: str | None, options: Sequence[str] = (), base: PositionConfig | None = None
+) -> PositionConfig:
     """A position encoding from its kind and `key=value` fields, checked like a configuration file.
+
+    Args:
+        kind: its word; None = that of `base`.
+        options: fields over those of `base`.
+        base: an encoding whose fields hold where it is of this kind.
 
     Raises:
         ConfigurationError: no such kind or field, or a value out of bounds.
     """
-    tree: dict[str, Any] = {"position": {"kind": kind}}
+    known = base is not None and kind in (None, base.kind)
+    tree: dict[str, Any] = {"position": base.model_dump(mode="json") if known and base is not None else {"kind": kind}}
     for option in options:
         key, equals, value = option.partition("=")
         if not equals or not key.strip():
             raise ConfigurationError(f"`--set` must be key=value, but has no {'key' if equals else '='} instead.")
+        if key.strip() == "kind":
+            raise ConfigurationError("`kind` is not a field of the encoding, but what `--kind` names. Give it there.")
         _place(tree, ["position", *key.strip().split(".")], _value(key, value), _PositionHolder)
     try:
         return _PositionHolder.model_validate(tree).position
@@ -223,17 +233,38 @@ def _merge(into: dict[str, Any], other: Mapping[str, Any]) -> None:
 
 
 def _place(tree: dict[str, Any], keys: list[str], value: Any, root: type[Config]) -> None:
+    """Put a value under its keys; an entry of a list that is there is a key by its number, from 0."""
+    here: Any = tree
     for depth, key in enumerate(keys[:-1]):
-        step = tree.setdefault(key, {})
+        at: Any = _entry(here, keys, depth) if isinstance(here, list) else key
+        step = here[at] if isinstance(here, list) else here.get(key)
         if step is None:
-            step = tree[key] = {}  # a section that is off; what is set in it turns it on
-        if isinstance(step, str) and takes_kinds(keys[: depth + 1], root):
-            step = tree[key] = kind_by_word(step)  # a kind that was said by its word has fields all the same
-        if not isinstance(step, dict):
+            step = {}  # a section that is off; what is set in it turns it on
+        elif isinstance(step, str) and takes_kinds(keys[: depth + 1], root):
+            step = kind_by_word(step)  # a kind that was said by its word has fields all the same
+        elif isinstance(step, Mapping):
+            step = dict(step)  # a reference in a file may stand elsewhere too
+        elif isinstance(step, list | tuple):
+            step = list(step)
+        else:
             raise ConfigurationError(
                 f"`--set {'.'.join(keys)}` goes through `{'.'.join(keys[: depth + 1])}`, which holds a value, not keys."
             )
-        tree = step
-    if keys[-1] == "kind" and tree.get("kind") not in (None, value):
-        tree.clear()  # another kind has fields of its own
-    tree[keys[-1]] = value
+        here[at] = step
+        here = step
+    if isinstance(here, list):
+        here[_entry(here, keys, len(keys) - 1)] = value
+        return
+    if keys[-1] == "kind" and here.get("kind") not in (None, value):
+        here.clear()  # another kind has fields of its own
+    here[keys[-1]] = value
+
+
+def _entry(entries: list[Any], keys: list[str], depth: int) -> int:
+    key = keys[depth]
+    if not (key.isascii() and key.isdigit() and int(key) < len(entries)):
+        raise ConfigurationError(
+            f"`--set {'.'.join(keys)}` must name an entry of `{'.'.join(keys[:depth])}` by its number, from 0, but the "
+            f"list has {len(entries)}. Set the whole list."
+        )
+    return int(key)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 __all__ = ["Config", "explain_faults", "kind_by_word", "takes_kinds"]
 
@@ -14,18 +15,56 @@ __all__ = ["Config", "explain_faults", "kind_by_word", "takes_kinds"]
 class Config(BaseModel):
     """One section of the configuration.
 
-    Unknown keys, NaN and infinity are refused, values cannot be changed after validation, and a validation error never
-    prints the offending input (it may be a user's text).
+    Unknown keys, NaN, infinity, and true and false where a number belongs are refused, values cannot be changed after
+    validation, and a validation error never prints the offending input (it may be a user's text).
     """
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True, allow_inf_nan=False
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _numbers_are_not_true_or_false(cls, values: Any) -> Any:
+        if isinstance(values, Mapping):
+            faults = [fault for name, value in values.items() for fault in cls._truths(name, value)]
+            if faults:
+                raise ValidationError.from_exception_data(cls.__name__, faults, hide_input=True)
+        return _as_read(values)
+
+    @classmethod
+    def _truths(cls, name: str, value: Any) -> Iterator[InitErrorDetails]:
+        """A fault for each true and false where only a number may stand."""
+        places: dict[tuple[str | int, ...], Any] = {(name,): value}
+        if isinstance(value, list | tuple):
+            places.update({(name, number): each for number, each in enumerate(value)})
+        for place, each in places.items():
+            if isinstance(each, bool) and name in cls.model_fields:
+                types = set(_plain_types(cls.model_fields[name].annotation))
+                if bool not in types and types & {int, float}:
+                    kind = "float_type" if float in types else "int_type"
+                    yield InitErrorDetails(type=PydanticCustomError(kind, "must be a number"), loc=place, input=each)
+
+
+def _plain_types(annotation: Any) -> Iterator[Any]:
+    """The types of which an annotation is made."""
+    parts = get_args(annotation)
+    if not parts:
+        yield annotation
+    for part in parts:
+        yield from _plain_types(part)
+
 
 def kind_by_word(value: Any) -> Any:
     """`merger: max` in a file is short for `merger: {kind: max}`: what a tagged union validates first."""
-    return {"kind": value} if isinstance(value, str) else value
+    return {"kind": value} if isinstance(value, str) else _as_read(value)
+
+
+def _as_read(value: Any) -> Any:
+    """Lists as tuples, all the way down: what pydantic makes of JSON by itself, unless a validator saw it first."""
+    if isinstance(value, list):
+        return tuple(map(_as_read, value))
+    return {key: _as_read(each) for key, each in value.items()} if isinstance(value, dict) else value
 
 
 def takes_kinds(path: Sequence[str], root: type[BaseModel]) -> bool:
@@ -42,39 +81,68 @@ def explain_faults(error: ValidationError, root: type[BaseModel], prefix: str = 
         prefix: the beginning of all keys that the user did not write, left out: `position.`.
     """
     sentences: dict[str, str] = {}
-    for fault in error.errors(include_url=False):
-        path = [str(step) for step in fault["loc"] if not _is_type(step)]
+    faults = [(_steps(fault["loc"], root), fault) for fault in error.errors(include_url=False)]
+    for path, fault in _telling(faults):
         key = ".".join(_without_union_tags(path, root))
         if key in sentences:
             continue  # a value that fits none of several types has a fault for each; the first type is the usual one
         if fault["type"] == "extra_forbidden":
             sentences[key] = _unknown_key(key, path, root, prefix)
         else:
-            sentences[key] = _wrong_value(key.removeprefix(prefix), fault)
+            sentences[key] = _wrong_value(key.removeprefix(prefix), fault, path, root)
     return "\n".join(sentences.values())
 
 
+def _steps(place: Sequence[str | int], root: type[BaseModel]) -> list[str]:
+    """The keys of a fault's place, and the kinds of the sections on the way.
+
+    pydantic puts the type that it tried into the place where a value may be of several; people did not write it.
+    """
+    steps: list[str] = []
+    for step in place:
+        if not _is_type(step) or _is_tag(str(step), _models_at(steps, root)):
+            steps.append(str(step))
+    return steps
+
+
 def _is_type(step: str | int) -> bool:
-    """pydantic puts the type that it tried into the path where a value may be of several; people did not write it."""
     return isinstance(step, str) and ("[" in step or "-" in step or step in ("bool", "int", "float", "str", "none"))
 
 
+def _telling(faults: Sequence[tuple[list[str], Any]]) -> Iterator[tuple[list[str], Any]]:
+    """The faults without those that only follow from others.
+
+    Where a value may be of several types, the one that it has says what is wrong with it. A list whose entries are
+    wrong counts as empty.
+    """
+    for path, fault in faults:
+        deeper = any(other[: len(path)] == path and len(other) > len(path) for other, _ in faults)
+        beside = any(other == path and not _is_about_type(rival) for other, rival in faults)
+        follows = (_is_about_type(fault) and (deeper or beside)) or (fault["type"] == "too_short" and deeper)
+        if not follows:
+            yield path, fault
+
+
+def _is_about_type(fault: Any) -> bool:
+    return str(fault["type"]).endswith(("_type", "_parsing"))
+
+
 def _unknown_key(key: str, path: Sequence[str], root: type[BaseModel], prefix: str) -> str:
-    known = _fields_at(path[:-1], root)
-    section = ".".join(_without_union_tags(path[:-1], root))
-    near = difflib.get_close_matches(path[-1], known, n=1, cutoff=0.7)
     # Below a section of one kind there are only the fields of other kinds: no help to this one.
     is_kind = any(_tags(model) for model in _models_at(path[:-1], root))
+    known = [field for field in _fields_at(path[:-1], root) if not (is_kind and field == "kind")]
+    section = ".".join(_without_union_tags(path[:-1], root))
+    near = difflib.get_close_matches(path[-1], known, n=1, cutoff=0.7)
     found = [] if near else _anywhere(path[-1], root)
-    elsewhere = [other for other in found if not (is_kind and other.startswith(section + "."))]
+    elsewhere = [other for other in found if not (is_kind and takes_kinds(other.split(".")[:-1], root))]
     if near:
         right = f"{section}.{near[0]}" if section else near[0]
         way_out = f"Did you mean `{right.removeprefix(prefix)}`?"
     elif elsewhere:
         way_out = f"Did you mean `{elsewhere[0].removeprefix(prefix)}`?"
     else:
-        way_out = f"Known here: {', '.join(known)}." if known else ""
-    return f"`{key.removeprefix(prefix)}` is not a configuration key. {way_out}".strip()
+        way_out = f"Known here: {', '.join(known)}." if known else "There is nothing to set here."
+    return f"`{key.removeprefix(prefix)}` is not a configuration key. {way_out}"
 
 
 _KINDS: tuple[tuple[type, str], ...] = (
@@ -138,17 +206,28 @@ _SENTENCES: dict[str, Callable[[str, Any], str]] = {
     "greater_than": lambda key, fault: f"must be more than {_limit(fault['ctx']['gt'])}, but is not",
     "less_than_equal": lambda key, fault: f"must be at most {_limit(fault['ctx']['le'])}, but is more",
     "less_than": lambda key, fault: f"must be less than {_limit(fault['ctx']['lt'])}, but is not",
-    "too_short": lambda key, fault: f"must have at least {fault['ctx']['min_length']} entries, but has fewer",
+    "too_short": lambda key, fault: f"must have at least {_entries(fault['ctx']['min_length'])}, but has fewer",
 }
 """What pydantic calls a fault -> what follows the key."""
 
 
-def _wrong_value(key: str, fault: Any) -> str:
+def _entries(number: int) -> str:
+    return "1 entry" if number == 1 else f"{number} entries"
+
+
+def _wrong_value(key: str, fault: Any, path: Sequence[str], root: type[BaseModel]) -> str:
+    if fault["type"] == "model_attributes_type" and takes_kinds(path, root):
+        kinds = ", ".join(tag for model in _models_at(path, root) for tag in _tags(model))
+        return f"`{key}` must be of a known kind, but is {_kind(fault['input'])} instead. Write one of {kinds}."
     sentence = _SENTENCES.get(fault["type"])
     if sentence is not None:
         return f"`{key}` {sentence(key, fault)}."
     message = str(fault["msg"]).removeprefix("Value error, ").rstrip(".")
-    return f"`{key}`: {message[:1].lower() + message[1:] if message[:1] != '`' else message}."
+    name = f"`{path[-1]}` " if path else ""
+    if name and message.startswith(name):
+        return f"`{key}` {message.removeprefix(name)}."
+    message = message[:1].lower() + message[1:] if message[:1] != "`" else message
+    return f"`{key}`: {message}." if key else f"{message}."
 
 
 def _plain(quoted: str) -> str:
@@ -159,6 +238,8 @@ def _plain(quoted: str) -> str:
 def _models_at(path: Sequence[str], root: type[BaseModel]) -> list[type[BaseModel]]:
     models: list[type[BaseModel]] = [root]
     for step in path:
+        if step.isdigit():
+            continue  # an entry of a list is what the list holds
         if _is_tag(step, models):
             models = [model for model in models if step in _tags(model)]
         else:

@@ -3,8 +3,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from longdoc.config import RunConfig, dump_resolved, load_config
+from longdoc.config import RunConfig, dump_resolved, load_config, position_config
 from longdoc.errors import ConfigurationError
+from longdoc.nn.position import AlibiConfig, LearnedConfig, RotaryConfig
+from longdoc.nn.position.scaling import LinearScaling
 
 
 def fault(overrides: list[str] | None = None, tree: dict | None = None) -> str:
@@ -122,3 +124,21 @@ def test_defaults_are_valid() -> None:
         "languages": [],
         "borders": None,
     }
+
+
+def test_a_word_stands_for_a_kind_wherever_there_are_kinds(tmp_path: Path) -> None:
+    (tmp_path / "run.yaml").write_text("model: {encoder: {position: rotary}, readout: {kind: vectors, head: dense}}\n")
+    config = load_config(tmp_path / "run.yaml", ["model.encoder.position.scaling={kind: linear, factor: 2}"])
+    assert config.model.encoder is not None
+    assert config.model.encoder.position == RotaryConfig(scaling=LinearScaling(factor=2))
+    assert config.model.readout.head.kind == "dense"  # type: ignore[union-attr]
+    assert position_config("stacked", ["parts=[learned, alibi]"]).parts == (LearnedConfig(), AlibiConfig())  # type: ignore[union-attr]
+    assert position_config("tree", ["order=rotary"]).order == RotaryConfig()  # type: ignore[union-attr]
+    assert position_config("language_gate", ["shared=learned"]).shared == LearnedConfig()  # type: ignore[union-attr]
+
+
+def test_fields_are_set_over_an_encoding_of_the_same_kind_and_over_no_other() -> None:
+    base = RotaryConfig(layout="interleaved")
+    assert position_config("rotary", ["theta=7"], base) == RotaryConfig(layout="interleaved", theta=7)
+    assert position_config(None, ["theta=7"], base) == RotaryConfig(layout="interleaved", theta=7)
+    assert position_config("learned", (), base) == LearnedConfig()

@@ -115,3 +115,72 @@ def test_a_folder_is_no_configuration_file(tmp_path: Path) -> None:
     assert str(caught.value) == (
         f"`--config` must name a YAML file that can be read, but {tmp_path} is none (IsADirectoryError)."
     )
+
+
+def refused(kind: str, *options: str) -> str:
+    with pytest.raises(ConfigurationError) as caught:
+        position_config(kind, options)
+    return str(caught.value)
+
+
+KNOWN = (
+    "learned, sinusoidal, weighted, rotary, alibi, shaw, buckets, disentangled, axial, axial_rotary, tree, depth, "
+    "language, language_gate, none, stacked"
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "option", "message"),
+    [
+        ("stacked", "parts=[nope, alibi]", f"`parts.0` must be of a known kind: {KNOWN}. Correct `kind`."),
+        (
+            "stacked",
+            "parts=[5, alibi]",
+            f"`parts.0` must be of a known kind, but is a whole number instead. Write one of {KNOWN}.",
+        ),
+        ("stacked", "parts=[]", "`parts` must have at least 1 entry, but has fewer."),
+        ("stacked", "parts=[learned, {kind: alibi, rows: 3}]", "`parts.1.rows` is not a configuration key. There is "),
+        ("stacked", "parts=[{kind: learned, offset: -1}]", "`parts.0.offset` must be at least 0, but is less."),
+        ("rotary", "theta=[0]", "`theta.0` must be at least 1, but is less."),
+        ("rotary", "theta=[]", "`theta` must have at least 1 entry, but has fewer."),
+        (
+            "rotary",
+            "theta=true",
+            "`theta` must be a number, but is true or false (YAML reads yes, no, on and off so) instead.",
+        ),
+        (
+            "rotary",
+            "theta=[500, true]",
+            "`theta.1` must be a number, but is true or false (YAML reads yes, no, on and off so) instead.",
+        ),
+        ("none", "x=1", "`x` is not a configuration key. There is nothing to set here."),
+        ("rotary", "kind=alibi", "`kind` is not a field of the encoding, but what `--kind` names. Give it there."),
+    ],
+)
+def test_one_sentence_says_what_is_wrong_with_a_position_encoding(kind: str, option: str, message: str) -> None:
+    said = refused(kind, option)
+    assert said == message or (message[-1] != "." and said.startswith(message) and "\n" not in said)
+
+
+def test_an_entry_of_a_list_is_named_as_it_is_set() -> None:
+    masks = "model.encoder.masks=[prefix, {kind: dilated, radius: 2, step: 0}]"
+    assert fault(masks) == (
+        "`model.encoder.masks.0.length` must be given, but is not.\n"
+        "`model.encoder.masks.1.step` must be at least 1, but is less."
+    )
+    encoder = load_config(
+        overrides=[masks, "model.encoder.masks.0.length=3", "model.encoder.masks.1.step=2"]
+    ).model.encoder
+    assert encoder is not None
+    assert [rule.model_dump() for rule in encoder.masks] == [
+        {"kind": "prefix", "length": 3},
+        {"kind": "dilated", "radius": 2, "step": 2},
+    ]
+    assert fault("model.encoder.masks=[prefix]", "model.encoder.masks.1.length=3") == (
+        "`--set model.encoder.masks.1.length` must name an entry of `model.encoder.masks` by its number, from 0, but "
+        "the list has 1. Set the whole list."
+    )
+    assert fault("model.encoder.window=true") == (
+        "`model.encoder.window` must be a whole number, but is true or false (YAML reads yes, no, on and off so) "
+        "instead."
+    )

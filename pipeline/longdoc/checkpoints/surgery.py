@@ -11,23 +11,27 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import torch
+from pydantic import ValidationError
 from torch import nn
 
 from longdoc.checkpoints.opening import FAMILIES
 from longdoc.errors import CheckpointError, UsageError
-from longdoc.nn import Encoder
+from longdoc.nn import Encoder, EncoderConfig
 from longdoc.nn.position import (
     LearnedConfig,
     LearnedPosition,
     PositionConfig,
     PositionEncoding,
+    PositionKind,
     RotaryConfig,
     StackedConfig,
     StackedPosition,
     interpolate,
     tile,
 )
-from longdoc.nn.position.scaling import ScalingConfig
+from longdoc.nn.position.limits import check_whole
+from longdoc.nn.position.scaling import RotaryScaling, ScalingConfig
+from longdoc.schema import explain_faults
 
 __all__ = ["Lengthening", "change_token_types", "lengthen_positions", "replace_position", "replace_scaling"]
 
@@ -47,8 +51,10 @@ def lengthen_positions(encoder: Encoder, tokens: int, method: Lengthening = "int
         method: `interpolate` draws lines between the trained rows, which changes short texts too; `tile` repeats them.
 
     Raises:
-        UsageError: there is no learned table, or `tokens` is fewer than it has.
+        UsageError: there is no learned table, `tokens` is fewer than it has or no whole number, or no such method.
     """
+    if method not in _METHODS:
+        raise UsageError(f"`method` must be one of {', '.join(_METHODS)}, but is {method!r} instead.")
     changed = copy.deepcopy(encoder)
     position, changed.position = _lengthened(encoder.config.position, changed.position, tokens, method)
     return _described(changed, position=position, max_len=tokens)
@@ -78,9 +84,22 @@ def replace_position(encoder: Encoder, position: PositionConfig) -> Encoder:
 
     What the layers have learned goes with the encoding that they were trained with: this is where training starts, not
     a model to predict with. The encoder is no longer one of its family of checkpoints and is saved in our own layout.
+
+    Raises:
+        UsageError: `position` is no configuration of an encoding, or one that does not suit this encoder.
     """
+    if not isinstance(position, PositionKind):
+        raise UsageError(
+            f"`position` must be the configuration of an encoding, such as RotaryConfig(), but is a "
+            f"{type(position).__name__} instead."
+        )
+    config = encoder.config.model_copy(update={"position": position, "family": None})
+    try:
+        EncoderConfig.model_validate(config.model_dump())
+    except ValidationError as error:
+        raise UsageError(explain_faults(error, EncoderConfig)) from None
     changed = copy.deepcopy(encoder)
-    changed.config = encoder.config.model_copy(update={"position": position, "family": None})
+    changed.config = config
     changed.carried = {}
     weight = encoder.word.weight
     changed.position = position.build(changed.config.geometry).to(weight.device, weight.dtype).train(encoder.training)
@@ -96,8 +115,15 @@ def replace_scaling(encoder: Encoder, scaling: ScalingConfig | None, tokens: int
         tokens: the longest row that the encoder is meant for afterwards; None = as before.
 
     Raises:
-        UsageError: nothing is rotary, or the method does not fit the head.
+        UsageError: nothing is rotary, `scaling` is no method or does not fit the head, or `tokens` is no whole number.
     """
+    if scaling is not None and not isinstance(scaling, RotaryScaling):
+        raise UsageError(
+            f"`scaling` must be a method with its factor, such as YarnScaling(...), or None, but is a "
+            f"{type(scaling).__name__} instead."
+        )
+    if tokens is not None:
+        check_whole(tokens, "tokens", 1)
     position = _rescaled(encoder.config.position, scaling)
     changed = copy.deepcopy(encoder)
     max_len = encoder.config.max_len if tokens is None else tokens
@@ -128,10 +154,9 @@ def change_token_types(encoder: Encoder, rows: int) -> Encoder:
     added to the words: what the encoder gives stays the same but for round-off.
 
     Raises:
-        UsageError: `rows` is negative.
+        UsageError: `rows` is negative or no whole number.
     """
-    if rows < 0:
-        raise UsageError(f"`rows` must be at least 0, but is {rows} instead.")
+    check_whole(rows, "rows", 0)
     changed = copy.deepcopy(encoder)
     old = encoder.token_type
     word = changed.word.weight

@@ -8,15 +8,16 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from longdoc.errors import UsageError
 from longdoc.nn.dropout import Dropout
 from longdoc.nn.encoder_config import EncoderConfig
+from longdoc.nn.inputs import check_inputs, check_rows_of_table
+from longdoc.nn.layer_masks import layer_masks
 from longdoc.nn.layers import EncoderLayer, FeedForward, GatedFeedForward, build_norm
 from longdoc.nn.mask import AttentionMask
 from longdoc.nn.position import PositionEncoding
 from longdoc.nn.position.axes import reading_order
 from longdoc.nn.position.counting import count_positions
-from longdoc.nn.self_attention import GlobalTokens, SelfAttention
+from longdoc.nn.self_attention import SelfAttention
 
 __all__ = ["Encoder"]
 
@@ -75,9 +76,12 @@ class Encoder(nn.Module):
 
         Returns:
             (N, L, D). States of padding are finite and mean nothing.
+
+        Raises:
+            UsageError: rows without tokens, a shape that does not fit, or no integers; on the CPU also an id or a token
+                type that is no row of its table. On a device that would be a wait in each pass: its own check finds it.
         """
-        if token_ids.ndim != 2:
-            raise UsageError(f"`token_ids` must have shape (N, L), but has shape {tuple(token_ids.shape)} instead.")
+        check_inputs(token_ids, valid=valid, positions=positions, segments=segments, token_types=token_types)
         mask = AttentionMask()
         if valid is not None:
             padding = AttentionMask.padding(valid)
@@ -89,9 +93,12 @@ class Encoder(nn.Module):
         order = count_positions(token_ids, valid, segments) if positions is None else reading_order(positions)
         positions = order.clamp(min=0) if positions is None else positions
 
+        check_rows_of_table(token_ids, self.word.num_embeddings, "token_ids")
         x = self.word(token_ids)
         if self.token_type is not None:
             is_pair = token_types is not None and self.config.token_types > 1
+            if token_types is not None and is_pair:
+                check_rows_of_table(token_types, self.token_type.num_embeddings, "token_types")
             x = x + (self.token_type(token_types) if is_pair else self.token_type.weight[0])
         x = self.position.embed(x, positions)
         if valid is not None:
@@ -99,37 +106,10 @@ class Encoder(nn.Module):
         x = self.embedding_projection(self.dropout(self.embedding_norm(x)))
 
         plan = self.position.plan(positions, x.dtype)
-        masks, global_tokens = self._masks(mask, order, valid, segments)
+        masks, global_tokens = layer_masks(self.config, mask, order, valid, segments)
         for number, (layer, layer_mask) in enumerate(zip(self.layers, masks, strict=True)):
             x = layer(x, layer_mask, plan, number, global_tokens)
         return self.final_norm(x)  # type: ignore[no-any-return]
-
-    def _masks(
-        self, mask: AttentionMask, order: Tensor, valid: Tensor | None, segments: Tensor | None
-    ) -> tuple[list[AttentionMask], GlobalTokens | None]:
-        """Who may attend to whom, for each layer. Made once a forward pass and shared where layers agree."""
-        if segments is not None:
-            mask = mask & AttentionMask.blocks(segments)
-        if self.config.causal:
-            mask = mask & AttentionMask.causal(order)
-        seen_by_all = global_tokens = None
-        if self.config.global_tokens:
-            is_global = order < self.config.global_tokens
-            is_global = is_global.expand(len(order), -1) if valid is None else is_global & valid
-            seen_by_all = AttentionMask.globals_(is_global)
-            global_tokens = GlobalTokens.of(is_global, mask)
-        for rule in self.config.masks:
-            ruled = rule.mask(order)
-            mask = mask & (ruled if seen_by_all is None else ruled | seen_by_all)
-        made: dict[int | None, AttentionMask] = {None: mask}
-        masks = []
-        for number in range(self.config.layers):
-            window = self.config.window_of(number)
-            if window is not None and window not in made:
-                near = AttentionMask.sliding_window(order, window)
-                made[window] = mask & (near if seen_by_all is None else near | seen_by_all)
-            masks.append(made[window])
-        return masks, global_tokens
 
     def _build_layer(self, number: int) -> EncoderLayer:
         c = self.config

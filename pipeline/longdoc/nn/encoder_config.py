@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
 
 import torch
 from pydantic import Field, model_validator
 
 from longdoc.nn.layers import Activation, Norm
 from longdoc.nn.mask_rules import MaskRuleConfig
-from longdoc.nn.position import Geometry, LearnedConfig, PositionConfig
+from longdoc.nn.position import Geometry, LearnedConfig, PositionConfig, RotaryConfig
 from longdoc.schema import Config
 
 __all__ = ["EncoderConfig"]
@@ -17,7 +18,7 @@ __all__ = ["EncoderConfig"]
 # Far above any encoder that exists, and low enough that a configuration from a stranger cannot stall the machine.
 _LARGEST, _WIDEST, _DEEPEST = 1 << 31, 1 << 20, 1 << 10
 
-Window = Annotated[int, Field(ge=0)] | None
+Window = Annotated[int, Field(ge=0, le=_LARGEST)] | None
 
 
 class EncoderConfig(Config):
@@ -29,11 +30,11 @@ class EncoderConfig(Config):
     """Width of a token's state; a multiple of `heads`."""
     layers: int = Field(default=12, ge=1, le=_DEEPEST)
     """Number of layers."""
-    heads: int = Field(default=12, ge=1)
+    heads: int = Field(default=12, ge=1, le=_WIDEST)
     """Attention heads of a layer."""
     head_width: int | None = Field(default=None, ge=1, le=_WIDEST)
     """Width of a head; null = `width` / `heads`."""
-    key_value_heads: int | None = Field(default=None, ge=1)
+    key_value_heads: int | None = Field(default=None, ge=1, le=_WIDEST)
     """Heads of keys and values, shared by neighbouring query heads (grouped queries); null = `heads`."""
     query_key_norm: bool = False
     """Whether queries and keys are normed, over all heads together, before they are split into heads."""
@@ -75,7 +76,7 @@ class EncoderConfig(Config):
     """Rows of the token type table (BERT has 2); tokens have type 0, but for the second text of a pair."""
     window: Window | tuple[Window, ...] = None
     """A token attends to this many tokens on each side; None = to all. Several = one for layer 0, 1 ... and from the
-    first again (ModernBERT, whose every third layer attends to everything: null, 64, 64)."""
+    first again (ModernBERT, whose every third layer attends to everything: null, 64, 64); at most one a layer."""
     global_tokens: int = Field(default=0, ge=0, le=_LARGEST)
     """The first tokens of a text that see all and are seen by all whatever the window, with projections of their own
     (Longformer, whose first token is one)."""
@@ -86,7 +87,7 @@ class EncoderConfig(Config):
     window."""
     max_len: int = Field(default=512, ge=1, le=_LARGEST)
     """The longest row that the encoder is meant for, special tokens included."""
-    pad_id: int = Field(default=0, ge=0)
+    pad_id: int = Field(default=0, ge=0, le=_LARGEST)
     """The id that fills rows up. Batching uses it; the encoder goes by `valid` alone."""
     family: str | None = None
     """The family of checkpoints whose file layout this encoder is saved in; None = our own."""
@@ -102,12 +103,25 @@ class EncoderConfig(Config):
             )
         if self.window == ():
             raise ValueError("`window` must name at least one layer's window, but names none.")
+        self._check_layers_named()
         if self.global_tokens and self._speaks_to_values:
             raise ValueError(
                 f"`position` must not speak to the values beside global tokens, but {self.position.kind} does. "
                 "Choose another, or set `global_tokens` to 0."
             )
         return self
+
+    def _check_layers_named(self) -> None:
+        """Numbers for layers that are not there would be lost without a word."""
+        named = {"window": len(self.window) if isinstance(self.window, tuple) else 1}
+        for part in _within(self.position):
+            if isinstance(part, RotaryConfig):
+                named["theta"] = max(named.get("theta", 1), part.layers_named)
+        for name, layers in named.items():
+            if layers > self.layers:
+                raise ValueError(
+                    f"`{name}` must name at most one number a layer ({self.layers}), but names {layers} instead."
+                )
 
     @property
     def _speaks_to_values(self) -> bool:
@@ -126,3 +140,11 @@ class EncoderConfig(Config):
     def window_of(self, layer: int) -> int | None:
         """The window of layer 0, 1 ..."""
         return self.window[layer % len(self.window)] if isinstance(self.window, tuple) else self.window
+
+
+def _within(value: Any) -> Iterator[Any]:
+    """A section and those that it holds."""
+    yield value
+    held = [getattr(value, name) for name in type(value).model_fields] if isinstance(value, Config) else value
+    for each in held if isinstance(held, list | tuple) else ():
+        yield from _within(each)

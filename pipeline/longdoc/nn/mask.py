@@ -18,6 +18,8 @@ from longdoc.nn.mask_conventions import allowed_from_masked, as_bool
 
 __all__ = ["AttentionMask"]
 
+_FARTHEST = 1 << 31  # past any text, and far from where an int64 ends
+
 
 @dataclass(frozen=True, eq=False)
 class AttentionMask:
@@ -33,6 +35,8 @@ class AttentionMask:
     def __post_init__(self) -> None:
         if self.allowed is None:
             return
+        if not isinstance(self.allowed, Tensor):
+            raise UsageError(f"`allowed` must be a tensor, but is a {type(self.allowed).__name__} instead.")
         if self.allowed.dtype != torch.bool:
             raise UsageError(
                 f"`allowed` must be bool, True = may attend, but is {self.allowed.dtype} instead. For a mask in which "
@@ -68,8 +72,8 @@ class AttentionMask:
         is `sliding_window(positions, w - 1) & causal(positions)`. `positions`: integers, (1|N, L).
         """
         order = _whole_numbers(positions, "positions")
-        if isinstance(radius, bool) or not isinstance(radius, int) or radius < 0:
-            raise UsageError(f"`radius` must be a whole number of at least 0, but is {radius} instead.")
+        if isinstance(radius, bool) or not isinstance(radius, int) or not 0 <= radius <= _FARTHEST:
+            raise UsageError(f"`radius` must be a whole number in [0, {_FARTHEST}], but is {radius} instead.")
         return cls((order[:, None, None, :] - order[:, None, :, None]).abs() <= radius)
 
     @classmethod
@@ -119,7 +123,12 @@ class AttentionMask:
 
         For kernels outside this package. Add it once: twice the lowest number is -inf. A row in which nothing is
         allowed becomes an ordinary softmax over all keys here; `attend` makes it 0.
+
+        Raises:
+            UsageError: `dtype` is no floating type: it has no number that is low enough for every score.
         """
+        if not dtype.is_floating_point:
+            raise UsageError(f"`dtype` must be a floating type, but is {dtype} instead.")
         if self.allowed is None:
             return None
         zeros = torch.zeros(self.allowed.shape, dtype=dtype, device=self.allowed.device)
@@ -172,5 +181,7 @@ def _whole_numbers(tensor: Tensor, name: str) -> Tensor:
 
 
 def _require(tensor: Tensor, axes: int, name: str) -> None:
+    if not isinstance(tensor, Tensor):
+        raise UsageError(f"`{name}` must be a tensor of shape (N, L), but is a {type(tensor).__name__} instead.")
     if tensor.ndim != axes:
         raise UsageError(f"`{name}` must have shape (N, L), but has shape {tuple(tensor.shape)} instead.")

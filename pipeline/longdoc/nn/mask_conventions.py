@@ -14,6 +14,8 @@ _HARD = -1e4  # the weakest additive mask in use (the first BERT); anything abov
 
 def allowed_from_masked(mask: Tensor) -> Tensor:
     """What `AttentionMask.from_masked` takes -> bool (1|N, 1, 1|L, L), True = may attend."""
+    if not isinstance(mask, Tensor):
+        raise UsageError(f"`mask` must be a tensor, but is a {type(mask).__name__} instead.")
     shape = tuple(mask.shape)
     padding = mask.ndim == 4 and shape[1:3] == (1, 1)
     square = mask.ndim == 4 and shape[1] == 1 and shape[2] == shape[3]

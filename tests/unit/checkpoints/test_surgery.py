@@ -13,7 +13,15 @@ from longdoc.checkpoints import load_encoder
 from longdoc.checkpoints.native import save_encoder
 from longdoc.checkpoints.surgery import change_token_types, lengthen_positions, replace_position, replace_scaling
 from longdoc.errors import UsageError
-from longdoc.nn.position import AlibiConfig, BucketsPosition, LearnedPosition, SinusoidalConfig
+from longdoc.nn.position import (
+    AlibiConfig,
+    BucketsPosition,
+    LearnedPosition,
+    RotaryConfig,
+    SinusoidalConfig,
+    interpolate,
+    tile,
+)
 from longdoc.nn.position.scaling import DynamicScaling, LinearScaling, YarnScaling
 from longdoc.text.tokenizing import DocumentTokenizer
 from nn_kit import some_ids, tiny_encoder
@@ -168,5 +176,59 @@ def test_a_bert_with_more_token_types_is_still_a_bert(tmp_path: Path, tokenizer)
     ids, valid = ragged()
     with torch.no_grad():
         assert difference(changed(ids, valid), their_answer(theirs, ids, valid), valid) <= 1e-5
-    with pytest.raises(UsageError, match=r"^`rows` must be at least 0, but is -1 instead\.$"):
+    with pytest.raises(UsageError, match=r"^`rows` must be a whole number in \[0, 16777216\], but is -1 instead\.$"):
         change_token_types(changed, -1)
+
+
+@pytest.mark.parametrize(
+    ("operate", "message"),
+    [
+        (
+            lambda encoder: lengthen_positions(encoder, 64.5),
+            "`tokens` must be a whole number in [1, 16777216], but is 64.5 instead.",
+        ),
+        (
+            lambda encoder: lengthen_positions(encoder, float("nan"), "tile"),
+            "`tokens` must be a whole number in [1, 16777216], but is nan instead.",
+        ),
+        (
+            lambda encoder: lengthen_positions(encoder, 10**13),
+            "`tokens` must be a whole number in [1, 16777216], but is 10000000000000 instead.",
+        ),
+        (
+            lambda encoder: lengthen_positions(encoder, 64, "foo"),
+            "`method` must be one of interpolate, tile, but is 'foo' instead.",
+        ),
+        (
+            lambda encoder: tile(SinusoidalConfig().build(encoder.config.geometry), 64),
+            "`position` must be a LearnedPosition, but is a SinusoidalPosition instead. Only tables end.",
+        ),
+        (
+            lambda encoder: interpolate(None, 64),
+            "`position` must be a LearnedPosition, but is a NoneType instead. Only tables end.",
+        ),
+        (
+            lambda encoder: replace_position(encoder, "rotary"),
+            "`position` must be the configuration of an encoding, such as RotaryConfig(), but is a str instead.",
+        ),
+        (
+            lambda encoder: replace_position(encoder, RotaryConfig(theta=(10.0, 100.0, 1000.0))),
+            "`theta` must name at most one number a layer (2), but names 3 instead.",
+        ),
+        (
+            lambda encoder: replace_scaling(encoder, "yarn"),
+            "`scaling` must be a method with its factor, such as YarnScaling(...), or None, but is a str instead.",
+        ),
+        (
+            lambda encoder: replace_scaling(encoder, None, 0),
+            "`tokens` must be a whole number in [1, 16777216], but is 0 instead.",
+        ),
+        (
+            lambda encoder: change_token_types(encoder, 1.5),
+            "`rows` must be a whole number in [0, 16777216], but is 1.5 instead.",
+        ),
+    ],
+)
+def test_what_no_operation_can_use_is_named(operate, message: str) -> None:
+    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+        operate(tiny_encoder(position={"kind": "learned"}, layers=2, max_len=32))

@@ -148,6 +148,70 @@ def test_autocast_runs_and_agrees() -> None:
     assert all(p.grad.isfinite().all() for p in encoder.parameters() if p.grad is not None)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"token_ids": [[1, 2]]}, "`token_ids` must be a tensor, but is a list instead."),
+        ({"token_ids": torch.ones(1, 2)}, "`token_ids` must be int64 or int32, but are torch.float32 instead."),
+        (
+            {"token_ids": torch.ones(2, 0, dtype=torch.int64)},
+            "`token_ids` must hold at least 1 token a row, but rows are empty. Leave out empty texts.",
+        ),
+        (
+            {"valid": torch.ones(2, 4, dtype=torch.bool)},
+            "`valid` must have shape (2, 3), as `token_ids` say, but has shape (2, 4) instead.",
+        ),
+        (
+            {"valid": torch.ones(1, 3, dtype=torch.bool)},
+            "`valid` must have shape (2, 3), as `token_ids` say, but has shape (1, 3) instead.",
+        ),
+        (
+            {"positions": torch.arange(4)[None]},
+            "`positions` must have shape (2, 3) or (1, 3), as `token_ids` say, but has shape (1, 4) instead.",
+        ),
+        (
+            {"positions": torch.arange(3)},
+            "`positions` must have shape (2, 3) or (1, 3), as `token_ids` say, but has shape (3,) instead.",
+        ),
+        (
+            {"positions": torch.zeros(2, 3, 3, dtype=torch.int64)},
+            "`positions` must have shape (2, 3) or (1, 3), as `token_ids` say, but has shape (2, 3, 3) instead.",
+        ),
+        (
+            {"segments": torch.zeros(2, 2, dtype=torch.int64)},
+            "`segments` must have shape (2, 3), as `token_ids` say, but has shape (2, 2) instead.",
+        ),
+        (
+            {"segments": torch.zeros(2, 3)},
+            "`segments` must be integers, but are torch.float32 instead.",
+        ),
+        (
+            {"token_types": torch.zeros(2, 3)},
+            "`token_types` must be int64 or int32, but are torch.float32 instead.",
+        ),
+        (
+            {"token_types": torch.full((2, 3), 2)},
+            "`token_types` must be in [0, 2), the rows of the table, but reach from 2 to 2 instead. Use the tokenizer "
+            "that the encoder was made for.",
+        ),
+        (
+            {"token_ids": torch.tensor([[1, 2, 3], [4, 5, 50]])},
+            "`token_ids` must be in [0, 50), the rows of the table, but reach from 1 to 50 instead. Use the tokenizer "
+            "that the encoder was made for.",
+        ),
+        (
+            {"token_ids": torch.tensor([[1, 2, 3], [4, -1, 5]])},
+            "`token_ids` must be in [0, 50), the rows of the table, but reach from -1 to 5 instead. Use the tokenizer "
+            "that the encoder was made for.",
+        ),
+    ],
+)
+def test_what_an_encoder_cannot_read_is_named(arguments: dict, message: str) -> None:
+    encoder = tiny_encoder(vocab_size=50, token_types=2, layers=1)
+    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+        encoder(**{"token_ids": torch.ones(2, 3, dtype=torch.int64), **arguments})
+
+
 def test_token_ids_need_two_axes() -> None:
     with pytest.raises(UsageError, match=r"^`token_ids` must have shape \(N, L\), but has shape \(3,\) instead\.$"):
         tiny_encoder()(torch.ones(3, dtype=torch.int64))

@@ -18,6 +18,11 @@ from nn_kit import some_ids, tiny_encoder
         ({"heads": 4, "key_value_heads": 3}, r"`heads` must be a multiple of `key_value_heads` \(3\), but is 4"),
         ({"window": ()}, r"`window` must name at least one layer's window, but names none\."),
         ({"window": (3, -1)}, r"greater than or equal to 0"),
+        ({"layers": 2, "window": (3, None, 3)}, r"`window` must name at most one number a layer \(2\), but names 3 "),
+        (
+            {"layers": 1, "position": {"kind": "stacked", "parts": ["learned", {"kind": "rotary", "theta": [9, 99]}]}},
+            r"`theta` must name at most one number a layer \(1\), but names 2 instead\.",
+        ),
         ({"global_tokens": -1}, r"greater than or equal to 0"),
         (
             {"global_tokens": 1, "window": 4, "position": {"kind": "shaw"}},
@@ -43,6 +48,29 @@ def test_shaw_without_its_values_goes_with_global_tokens() -> None:
         ({"kind": "buckets", "buckets": 10**12}, "`position.buckets` must be at most 16777216, but is more."),
         ({"kind": "disentangled", "buckets": 10**12}, "`position.buckets` must be at most 16777216"),
         ({"kind": "learned", "rows": 10**14}, "`position.rows` must be at most 16777216, but is more."),
+        ({"kind": "rotary", "theta": 1e-300}, "`position.theta` must be at least 1, but is less."),
+        ({"kind": "rotary", "theta": [10000, 1e300]}, "`position.theta.1` must be at most 1000000000000000000, but"),
+        ({"kind": "axial_rotary", "theta": 0.5}, "`position.theta` must be at least 1, but is less."),
+        ({"kind": "sinusoidal", "base": 0.5}, "`position.base` must be at least 1, but is less."),
+        ({"kind": "axial", "axes": [1, 1]}, "`position.axes` must be distinct, but 1 of 2 come again."),
+        ({"kind": "tree", "axes": [2, 1, 2]}, "`position.axes` must be distinct, but 1 of 3 come again."),
+        ({"kind": "language", "languages": ["en", "en"]}, "`position.languages` must be distinct, but 1 of 2 come "),
+        ({"kind": "language_gate", "languages": [""]}, "`position.languages` must be codes, but one is empty."),
+        (
+            {"kind": "rotary", "past_max_len": "error"},
+            "`past_max_len` must be `extend` where there is no `max_len`, but is `error`. Set `max_len`.",
+        ),
+        (
+            {"kind": "sinusoidal", "past_max_len": "error"},
+            "`past_max_len` must be `extend` where there is no `max_len`, but is `error`. Set `max_len`.",
+        ),
+        (
+            {
+                "kind": "rotary",
+                "scaling": {"kind": "yarn", "factor": 4, "original_max_len": 64, "beta_fast": 1, "beta_slow": 32},
+            },
+            "`position.scaling`: `beta_fast` must be greater than `beta_slow` (32.0), but is 1.0 instead.",
+        ),
         ({"kind": "sinusoidal", "offset": 10**20}, "`position.offset` must be at most 2147483648"),
         (
             {
@@ -105,3 +133,9 @@ def test_an_old_configuration_still_means_what_it_meant() -> None:
     assert EncoderConfig(window=3).window_of(7) == 3
     assert EncoderConfig(window=(None, 4)).window_of(3) == 4
     assert EncoderConfig.model_validate_json(EncoderConfig(window=(None, 4)).model_dump_json()).window == (None, 4)
+
+
+def test_a_window_past_any_text_is_refused() -> None:
+    with pytest.raises(ValidationError) as refused:
+        EncoderConfig(window=10**22)
+    assert explain_faults(refused.value, EncoderConfig) == "`window` must be at most 2147483648, but is more."

@@ -184,11 +184,11 @@ def test_a_tokenizers_attention_mask_of_integers_is_taken() -> None:
         ),
         (
             lambda: AttentionMask.sliding_window(torch.arange(3)[None], -1),
-            "`radius` must be a whole number of at least 0, but is -1 instead.",
+            "`radius` must be a whole number in [0, 2147483648], but is -1 instead.",
         ),
         (
             lambda: AttentionMask.sliding_window(torch.arange(3)[None], 1.5),
-            "`radius` must be a whole number of at least 0, but is 1.5 instead.",
+            "`radius` must be a whole number in [0, 2147483648], but is 1.5 instead.",
         ),
         (
             lambda: AttentionMask.sliding_window(torch.arange(300)[None].bfloat16(), 1),
@@ -206,6 +206,24 @@ def test_a_tokenizers_attention_mask_of_integers_is_taken() -> None:
             lambda: AttentionMask.causal(torch.arange(3)[None]) & AttentionMask.causal(torch.arange(4)[None]),
             "masks that are combined must be of rows of one shape, but are of (1, 1, 3, 3) and (1, 1, 4, 4). Make both "
             "for the same batch.",
+        ),
+        (
+            lambda: AttentionMask.sliding_window(torch.arange(3)[None], 10**22),
+            "`radius` must be a whole number in [0, 2147483648], but is 10000000000000000000000 instead.",
+        ),
+        (
+            lambda: AttentionMask.padding([[1, 0]]),
+            "`valid` must be a tensor of shape (N, L), but is a list instead.",
+        ),
+        (
+            lambda: AttentionMask.causal([[0, 1]]),
+            "`positions` must be a tensor of shape (N, L), but is a list instead.",
+        ),
+        (lambda: AttentionMask.from_masked([[[0, 1]]]), "`mask` must be a tensor, but is a list instead."),
+        (lambda: AttentionMask([[True]]), "`allowed` must be a tensor, but is a list instead."),
+        (
+            lambda: AttentionMask.causal(torch.arange(3)[None]).additive(torch.int64),
+            "`dtype` must be a floating type, but is torch.int64 instead.",
         ),
         (
             lambda: AttentionMask().answerable,

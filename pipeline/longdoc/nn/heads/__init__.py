@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from longdoc.nn.heads.bert_pooler import BertHead, BertHeadConfig
 from longdoc.nn.heads.deep_language import DeepLanguageHead, DeepLanguageHeadConfig
@@ -20,6 +20,7 @@ from longdoc.nn.heads.dense import DenseHead, DenseHeadConfig
 from longdoc.nn.heads.language import LanguageHead, LanguageHeadConfig
 from longdoc.nn.heads.linear import LinearHead, LinearHeadConfig
 from longdoc.nn.heads.masked_language import MaskedLanguageHead, MaskedLanguageHeadConfig
+from longdoc.schema import kind_by_word
 
 __all__ = [
     "BertHead",
@@ -42,7 +43,7 @@ __all__ = [
 # A new kind is one file and one name in this line.
 HeadKind = LinearHeadConfig | BertHeadConfig | DenseHeadConfig
 
-HeadConfig = Annotated[HeadKind, Field(discriminator="kind")]
+HeadConfig = Annotated[Annotated[HeadKind, Field(discriminator="kind")], BeforeValidator(kind_by_word)]
 """A classification head by its `kind`."""
 
 LanguageHeadKind = LanguageHeadConfig | MaskedLanguageHeadConfig | DeepLanguageHeadConfig

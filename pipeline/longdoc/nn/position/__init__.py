@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, get_args
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from longdoc.nn.position.alibi import AlibiConfig, AlibiPosition
 from longdoc.nn.position.axes import reading_order, stack_axes
@@ -29,6 +29,7 @@ from longdoc.nn.position.structure import tree_steps
 from longdoc.nn.position.tree import TreeConfig, TreePosition
 from longdoc.nn.position.vocabularies import LanguageVocabularies
 from longdoc.nn.position.weighted import WeightedConfig, WeightedPosition
+from longdoc.schema import kind_by_word
 
 __all__ = [
     "AdditivePosition",
@@ -99,7 +100,7 @@ PositionKind = (
     | StackedConfig
 )
 
-PositionConfig = Annotated[PositionKind, Field(discriminator="kind")]
+PositionConfig = Annotated[Annotated[PositionKind, Field(discriminator="kind")], BeforeValidator(kind_by_word)]
 """A position encoding by its `kind`."""
 
 for _kind in get_args(PositionKind):  # some kinds hold others

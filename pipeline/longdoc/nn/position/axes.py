@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from longdoc.errors import UsageError
-from longdoc.nn.position.limits import check_positions
+from longdoc.nn.position.limits import check_integers, check_positions
 
 __all__ = ["axis_or_zeros", "further_axis", "reading_order", "side_by_side", "some_axes", "stack_axes"]
 
@@ -64,7 +64,21 @@ def axis_or_zeros(positions: Tensor, axis: int) -> Tensor:
 
 
 def stack_axes(order: Tensor, *axes: Tensor) -> Tensor:
-    """Positions with further axes: (1|N, L) each, integers -> int64 (1 + number of `axes`, 1|N, L)."""
+    """Positions with further axes: (1|N, L) each, integers -> int64 (1 + number of `axes`, 1|N, L).
+
+    Raises:
+        UsageError: not integers, or of lengths or numbers of rows that do not fit.
+    """
+    for axis in (order, *axes):
+        check_integers(axis, "axes")
+        if axis.ndim != 2 or axis.shape[1] != order.shape[1]:
+            raise UsageError(
+                f"`axes` must have shape (1|N, {order.shape[-1]}), as the reading order, but one has shape "
+                f"{tuple(axis.shape)} instead."
+            )
+    rows = {len(axis) for axis in (order, *axes)} - {1}
+    if len(rows) > 1:
+        raise UsageError(f"`axes` must be of one number of rows or of 1, but have {sorted(rows)} rows.")
     return torch.stack(side_by_side([axis.to(torch.int64) for axis in (order, *axes)]))
 
 

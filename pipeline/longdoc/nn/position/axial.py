@@ -11,19 +11,26 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import torch
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from torch import Tensor
 
 from longdoc.errors import UsageError
 from longdoc.nn.position.axes import side_by_side, some_axes
 from longdoc.nn.position.base import AdditivePosition, Geometry
+from longdoc.nn.position.limits import Base, check_distinct
 from longdoc.nn.position.sinusoidal import Layout, SinusoidalPosition
 from longdoc.schema import Config
 
 __all__ = ["Axes", "AxialConfig", "AxialPosition"]
 
-Axes = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
-"""Numbers of axes of (A, N, L) positions; 0 is the reading order."""
+
+def _distinct(axes: tuple[int, ...]) -> tuple[int, ...]:
+    check_distinct(axes, "axes")
+    return axes
+
+
+Axes = Annotated[tuple[Annotated[int, Field(ge=0, le=1 << 10)], ...], Field(min_length=1), AfterValidator(_distinct)]
+"""Numbers of axes of (A, N, L) positions, each once; 0 is the reading order."""
 
 Split = Literal["alternate", "blocks"]
 
@@ -50,6 +57,7 @@ class AxialPosition(AdditivePosition):
         super().__init__(width)
         if not axes or min(axes) < 0:
             raise UsageError(f"`axes` must be numbers of axes, 0 or more, but is {tuple(axes)} instead.")
+        check_distinct(axes, "axes")
         if split not in ("alternate", "blocks"):
             raise UsageError(f"`split` must be `alternate` or `blocks`, but is {split!r} instead.")
         if split == "blocks" and width % (2 * len(axes)):
@@ -87,7 +95,7 @@ class AxialConfig(Config):
     """`alternate` = pairs dealt out in turn, one-dimensional for text; `blocks` = one part of the width each (ViT)."""
     layout: Layout = "concat"
     """`interleaved` = sine, cosine, sine ... ; `concat` = all sines, then all cosines."""
-    base: float = Field(default=10000.0, gt=0)
+    base: Base = 10000.0
     """The longest wavelength is 2 pi * base."""
 
     def build(self, geometry: Geometry) -> AxialPosition:

@@ -18,7 +18,7 @@ from longdoc.errors import UsageError
 from longdoc.nn.position.axes import side_by_side, some_axes
 from longdoc.nn.position.axial import Axes
 from longdoc.nn.position.base import Geometry, PositionEncoding
-from longdoc.nn.position.limits import check_base
+from longdoc.nn.position.limits import Base, check_base, check_distinct
 from longdoc.nn.position.plan import PositionPlan
 from longdoc.nn.position.rotation import PairLayout, RotationPlan
 from longdoc.nn.position.scaling import plain_frequencies
@@ -52,6 +52,7 @@ class AxialRotaryPosition(PositionEncoding):
             raise UsageError(f"`width` must be even and at least 2, but is {width} instead.")
         if not axes or min(axes) < 0:
             raise UsageError(f"`axes` must be numbers of axes, 0 or more, but is {tuple(axes)} instead.")
+        check_distinct(axes, "axes")
         if sections is not None and (len(sections) != len(axes) or sum(sections) != width // 2):
             raise UsageError(
                 f"`sections` must be {len(axes)} numbers, one for each axis, that add up to {width // 2}, half the "
@@ -90,7 +91,7 @@ class AxialRotaryConfig(Config):
     """How many frequencies each axis turns, side by side; null = dealt out in turn."""
     layout: PairLayout = "half"
     """Which components make a pair: `half` = i and i + half, `interleaved` = 2i and 2i + 1."""
-    theta: float = Field(default=10000.0, gt=0)
+    theta: Base = 10000.0
     """Base of the frequencies."""
 
     def build(self, geometry: Geometry) -> AxialRotaryPosition:

@@ -16,8 +16,11 @@ import torch
 from torch import Tensor
 
 from longdoc.errors import UsageError
+from longdoc.nn.position.limits import check_integers
 
 __all__ = ["logical_positions"]
+
+_DEEPEST = 126  # max_depth of UAX #9, BD2, and one for what is implicit in it
 
 
 def logical_positions(
@@ -37,13 +40,26 @@ def logical_positions(
     Returns:
         int64 (N, L): runs of level 1 and more are turned around line by line, then the runs of level 2 and more inside
         them, and so on: rule L2 of the algorithm, backwards.
+
+    Raises:
+        UsageError: not integers, not of one shape, levels below 0 or past 126 (the deepest of UAX #9), or text in
+            visual order without levels.
     """
+    check_integers(positions, "positions")
+    for name, tensor in (("levels", levels), ("lines", lines)):
+        if tensor is not None:
+            check_integers(tensor, name, positions.shape)
     if not visual_order:
         return positions
     if levels is None:
         raise UsageError("`levels` must be given for text in visual order: which tokens run from right to left.")
+    if levels.numel() == 0:
+        return positions
+    lowest, highest = (int(end) for end in levels.aminmax())
+    if lowest < 0 or highest > _DEEPEST:
+        raise UsageError(f"`levels` must be in [0, {_DEEPEST}], but reach from {lowest} to {highest} instead.")
     lines = torch.zeros_like(positions) if lines is None else lines
-    for level in range(1, int(levels.amax()) + 1):
+    for level in range(1, highest + 1):
         positions = _turn_runs(positions, levels >= level, lines)
     return positions
 

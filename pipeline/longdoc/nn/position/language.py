@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import torch
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -20,6 +20,7 @@ from longdoc.errors import UsageError
 from longdoc.languages import COMMON_LANGUAGES, language_number
 from longdoc.nn.position.axes import axis_or_zeros
 from longdoc.nn.position.base import AdditivePosition, Geometry, StackedPosition
+from longdoc.nn.position.limits import check_distinct
 from longdoc.nn.position.sinusoidal import SinusoidalConfig
 from longdoc.schema import Config
 
@@ -28,7 +29,15 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMON_LANGUAGES", "LanguageConfig", "LanguagePosition", "LanguageTable", "Languages", "language_number"]
 
-Languages = Annotated[tuple[str, ...], Field(min_length=1)]
+
+def _check_languages(languages: tuple[str, ...]) -> tuple[str, ...]:
+    if not all(languages):
+        raise UsageError("`languages` must be codes, but one is empty.")
+    check_distinct(languages, "languages")
+    return languages
+
+
+Languages = Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_check_languages)]
 
 
 class LanguageTable(nn.Module):
@@ -49,7 +58,7 @@ class LanguageTable(nn.Module):
             raise UsageError("`languages` must name at least one language, but is empty.")
         if axis < 1:
             raise UsageError(f"`axis` must be the number of a further axis, 1 or more, but is {axis} instead.")
-        self.languages = tuple(languages)
+        self.languages = _check_languages(tuple(languages))
         self.axis = axis
         self.weight = nn.Parameter(torch.zeros(len(languages), width))
 

@@ -34,6 +34,8 @@ class LearnedPosition(AdditivePosition):
 
     def __init__(self, width: int, rows: int = 512, offset: int = 0) -> None:
         super().__init__(width)
+        if rows < 1:
+            raise UsageError(f"`rows` must be at least 1, but is {rows} instead.")
         if not 0 <= offset < rows:
             raise UsageError(f"`offset` must be in [0, {rows}), the rows of the table, but is {offset} instead.")
         self.rows = rows

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from longdoc.errors import UsageError
 from longdoc.nn.position.learned import LearnedPosition
+from longdoc.nn.position.limits import check_whole
 
 __all__ = ["interpolate", "tile"]
 
@@ -45,6 +46,11 @@ def tile(position: LearnedPosition, tokens: int) -> LearnedPosition:
 
 def _split(position: LearnedPosition, tokens: int) -> tuple[Tensor, Tensor]:
     """The rows before the first position, and the trained ones."""
+    if not isinstance(position, LearnedPosition):
+        raise UsageError(
+            f"`position` must be a LearnedPosition, but is a {type(position).__name__} instead. Only tables end."
+        )
+    check_whole(tokens, "tokens", 1)
     if tokens < position.max_tokens:
         raise UsageError(
             f"`tokens` must be at least {position.max_tokens}, the positions that the table has, but is {tokens} "

@@ -10,21 +10,19 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor
 
 from longdoc.errors import UsageError
 from longdoc.nn.position.axes import reading_order
 from longdoc.nn.position.base import Geometry, PositionEncoding
-from longdoc.nn.position.limits import PastMaxLen, check_base
+from longdoc.nn.position.limits import Base, PastMaxLen, check_base, check_limit
 from longdoc.nn.position.plan import PositionPlan
 from longdoc.nn.position.rotation import PairLayout, RotationPlan, turned_components
 from longdoc.nn.position.scaling import RotaryScaling, ScalingConfig, plain_frequencies
 from longdoc.schema import Config
 
 __all__ = ["RotaryConfig", "RotaryPosition"]
-
-Theta = Annotated[float, Field(gt=0)]
 
 
 class RotaryPosition(PositionEncoding):
@@ -63,6 +61,7 @@ class RotaryPosition(PositionEncoding):
             raise UsageError("`theta` must hold at least one number, but is empty.")
         for each in thetas:
             check_base(each, "theta")
+        check_limit(max_len, past_max_len)
         self.width = width
         self.layout: PairLayout = layout
         self.thetas = thetas
@@ -106,7 +105,7 @@ class RotaryConfig(Config):
     kind: Literal["rotary"] = "rotary"
     layout: PairLayout = "half"
     """Which components make a pair: `half` = i and i + half, `interleaved` = 2i and 2i + 1."""
-    theta: Theta | Annotated[tuple[Theta, ...], Field(min_length=1)] = 10000.0
+    theta: Base | Annotated[tuple[Base, ...], Field(min_length=1)] = 10000.0
     """Base of the frequencies; several = one for layer 0, 1 ... and from the first again."""
     partial_rotary_factor: float = Field(default=1.0, gt=0, le=1)
     """Share of each head that is turned."""
@@ -116,6 +115,16 @@ class RotaryConfig(Config):
     """`extend` goes on with the formula past `max_len`, `error` refuses."""
     scaling: ScalingConfig | None = None
     """How frequencies are stretched for longer texts, by its `kind`; null = not at all."""
+
+    @model_validator(mode="after")
+    def _limit_has_a_place(self) -> RotaryConfig:
+        check_limit(self.max_len, self.past_max_len)
+        return self
+
+    @property
+    def layers_named(self) -> int:
+        """Layers that have a number of their own."""
+        return len(self.theta) if isinstance(self.theta, tuple) else 1
 
     def build(self, geometry: Geometry) -> RotaryPosition:
         """The encoding for an encoder of this geometry."""

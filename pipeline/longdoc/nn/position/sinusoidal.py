@@ -9,13 +9,13 @@ import math
 from typing import Literal
 
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor
 
 from longdoc.errors import UsageError
 from longdoc.nn.position.axes import reading_order
 from longdoc.nn.position.base import AdditivePosition, Geometry
-from longdoc.nn.position.limits import FarOffset, PastMaxLen, check_base
+from longdoc.nn.position.limits import Base, FarOffset, PastMaxLen, check_base, check_limit
 from longdoc.schema import Config
 
 __all__ = ["SinusoidalConfig", "SinusoidalPosition"]
@@ -51,6 +51,7 @@ class SinusoidalPosition(AdditivePosition):
         if layout not in ("interleaved", "concat"):
             raise UsageError(f"`layout` must be `interleaved` or `concat`, but is {layout!r} instead.")
         check_base(base, "base")
+        check_limit(max_len, past_max_len)
         self.layout: Layout = layout
         self.base = base
         self.offset = offset
@@ -98,7 +99,7 @@ class SinusoidalConfig(Config):
     kind: Literal["sinusoidal"] = "sinusoidal"
     layout: Layout = "interleaved"
     """`interleaved` = sine, cosine, sine ... ; `concat` = all sines, then all cosines."""
-    base: float = Field(default=10000.0, gt=0)
+    base: Base = 10000.0
     """The longest wavelength is 2 pi * base."""
     offset: FarOffset = 0
     """Added to each position."""
@@ -108,6 +109,11 @@ class SinusoidalConfig(Config):
     """Positions are meant to be below this; None = no limit."""
     past_max_len: PastMaxLen = "extend"
     """`extend` goes on with the formula past `max_len`, `error` refuses."""
+
+    @model_validator(mode="after")
+    def _limit_has_a_place(self) -> SinusoidalConfig:
+        check_limit(self.max_len, self.past_max_len)
+        return self
 
     def build(self, geometry: Geometry) -> SinusoidalPosition:
         """The encoding for an encoder of this geometry."""

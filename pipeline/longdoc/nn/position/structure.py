@@ -26,7 +26,8 @@ def tree_steps(length: int, levels: Sequence[Sequence[tuple[int, int]]]) -> Tens
         no range of the level (special tokens). `stack_axes(order, *steps)` makes positions of it.
 
     Raises:
-        UsageError: a range is empty or leaves the document, or overlaps another of its level.
+        UsageError: a range is empty or leaves the document, overlaps another of its level, or crosses the border of
+            one of the level above.
     """
     steps = torch.zeros(len(levels), length, dtype=torch.int64)
     children: dict[tuple[int, ...], int] = {}
@@ -36,6 +37,11 @@ def tree_steps(length: int, levels: Sequence[Sequence[tuple[int, int]]]) -> Tens
                 raise UsageError(
                     f"Ranges of level {level} must be apart and satisfy 0 <= start < end <= {length}, but one is "
                     f"({start}, {end})."
+                )
+            if bool((steps[:level, start:end] != steps[:level, start, None]).any()):
+                raise UsageError(
+                    f"Ranges of level {level} must each lie inside one range of the level above or outside of all, but "
+                    f"({start}, {end}) crosses a border. Cut it there."
                 )
             parent = tuple(step for step in steps[:level, start].tolist() if step)
             children[parent] = children.get(parent, 0) + 1

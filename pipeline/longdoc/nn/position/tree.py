@@ -21,6 +21,7 @@ from longdoc.errors import UsageError
 from longdoc.nn.position.axes import axis_or_zeros
 from longdoc.nn.position.axial import Axes
 from longdoc.nn.position.base import AdditivePosition, Geometry, StackedPosition
+from longdoc.nn.position.limits import check_distinct
 from longdoc.nn.position.sinusoidal import SinusoidalConfig
 from longdoc.schema import Config
 
@@ -46,6 +47,7 @@ class TreePosition(AdditivePosition):
         super().__init__(width)
         if not axes or min(axes) < 1:
             raise UsageError(f"`axes` must be numbers of further axes, 1 or more, but is {tuple(axes)} instead.")
+        check_distinct(axes, "axes")
         if branching < 1 or branching * len(axes) > width:
             raise UsageError(
                 f"`branching` must be at least 1 and at most {width // len(axes)}, the width ({width}) shared by "

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from longdoc.errors import UsageError
+from longdoc.nn.position.limits import check_integers
 
 __all__ = ["LanguageVocabularies"]
 
@@ -36,20 +37,31 @@ class LanguageVocabularies:
         self._starts = self._sizes.cumsum(0) - self._sizes
         self.total = int(self._sizes.sum())
 
-    def token_ids(self, ids: Tensor, languages: Tensor) -> Tensor:
+    def token_ids(self, ids: Tensor, languages: Tensor | int) -> Tensor:
         """Ids in the vocabularies of the languages -> ids in the one table, int64 (N, L), on the CPU.
 
         Args:
             ids: integers (N, L).
-            languages: numbers of languages, from 1; anything that broadcasts to (N, L).
+            languages: numbers of languages, from 1; anything that broadcasts to (N, L), or one for all tokens.
 
         Raises:
-            UsageError: a number without a vocabulary, or an id past the end of its vocabulary, which would be a word
-                of another language.
+            UsageError: not integers, shapes that do not fit, a number without a vocabulary, or an id past the end of
+                its vocabulary, which would be a word of another language.
         """
+        check_integers(ids, "ids")
+        if isinstance(languages, int):
+            languages = torch.tensor(languages)
+        check_integers(languages, "languages")
+        try:
+            languages = languages.expand_as(ids)
+        except RuntimeError:
+            raise UsageError(
+                f"`languages` must broadcast to {tuple(ids.shape)}, the shape of `ids`, but has shape "
+                f"{tuple(languages.shape)} instead."
+            ) from None
         if bool(((languages < 1) | (languages > len(self.languages))).any()):
             raise UsageError(f"`languages` must be in [1, {len(self.languages)}]: every token needs a vocabulary.")
-        own = languages.to(torch.int64).expand_as(ids) - 1
+        own = languages.to(torch.int64) - 1
         if bool(((ids < 0) | (ids >= self._sizes[own])).any()):
             raise UsageError("`ids` must lie in the vocabularies of their languages, but at least one does not.")
         return ids.to(torch.int64) + self._starts[own]

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from longdoc.errors import UsageError
 from longdoc.nn.position.axes import reading_order
 from longdoc.nn.position.base import AdditivePosition, Geometry
-from longdoc.nn.position.limits import MOST_ROWS
+from longdoc.nn.position.limits import MOST_ROWS, Base
 from longdoc.nn.position.sinusoidal import Layout, SinusoidalPosition
 from longdoc.schema import Config
 
@@ -80,7 +80,7 @@ class WeightedConfig(Config):
     """Trained weights where there is one for each position; None = the encoder's `max_len`. The last one holds on."""
     layout: Layout = "interleaved"
     """`interleaved` = sine, cosine, sine ... ; `concat` = all sines, then all cosines."""
-    base: float = Field(default=10000.0, gt=0)
+    base: Base = 10000.0
     """The longest wavelength is 2 pi * base."""
 
     def build(self, geometry: Geometry) -> WeightedPosition:

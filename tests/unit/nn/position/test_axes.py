@@ -54,3 +54,26 @@ def test_an_encoder_masks_by_the_reading_order(position: dict, masks: dict[str, 
     order = torch.arange(9)[None]
     positions = stack_axes(order, torch.full((1, 9), 3), order.flip(-1))
     assert torch.equal(encoder(ids, valid, positions)[valid], encoder(ids, valid, order)[valid])
+
+
+@pytest.mark.parametrize(
+    ("axes", "message"),
+    [
+        (
+            [torch.arange(3)[None], torch.arange(4)[None]],
+            "`axes` must have shape (1|N, 3), as the reading order, but one has shape (1, 4) instead.",
+        ),
+        (
+            [torch.arange(3)[None], torch.arange(3)],
+            "`axes` must have shape (1|N, 3), as the reading order, but one has shape (3,) instead.",
+        ),
+        (
+            [torch.zeros(2, 3, dtype=torch.int64), torch.zeros(4, 3, dtype=torch.int64)],
+            "`axes` must be of one number of rows or of 1, but have [2, 4] rows.",
+        ),
+        ([torch.arange(3)[None], torch.zeros(1, 3)], "`axes` must be integers, but are torch.float32 instead."),
+    ],
+)
+def test_axes_that_do_not_fit_are_refused(axes: list[torch.Tensor], message: str) -> None:
+    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+        stack_axes(*axes)

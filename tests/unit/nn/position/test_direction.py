@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 import pytest
@@ -87,3 +88,25 @@ def test_visual_order_needs_to_know_what_runs_backwards() -> None:
     message = r"^`levels` must be given for text in visual order: which tokens run from right to left\.$"
     with pytest.raises(UsageError, match=message):
         logical_positions(torch.arange(3)[None], visual_order=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"positions": torch.zeros(1, 3)}, "`positions` must be integers, but are torch.float32 instead."),
+        (
+            {"levels": torch.ones(1, 4, dtype=torch.int64)},
+            "`levels` must have shape (1, 3), but has shape (1, 4) instead.",
+        ),
+        (
+            {"lines": torch.ones(2, 3, dtype=torch.int64)},
+            "`lines` must have shape (1, 3), but has shape (2, 3) instead.",
+        ),
+        ({"levels": torch.tensor([[0, -1, 1]])}, "`levels` must be in [0, 126], but reach from -1 to 1 instead."),
+        ({"levels": torch.full((1, 3), 127)}, "`levels` must be in [0, 126], but reach from 127 to 127 instead."),
+    ],
+)
+def test_tensors_that_do_not_lie_side_by_side_are_refused(changes: dict[str, torch.Tensor], message: str) -> None:
+    given = {"positions": torch.arange(3)[None], "levels": torch.ones(1, 3, dtype=torch.int64), **changes}
+    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+        logical_positions(**given, visual_order=True)

@@ -128,3 +128,28 @@ def test_a_word_never_becomes_one_of_another_language(ids: list[list[int]], lang
 def test_a_vocabulary_has_words() -> None:
     with pytest.raises(UsageError, match=r"^`sizes\['en'\]` must be at least 1, but is 0 instead\.$"):
         LanguageVocabularies({"en": 0})
+
+
+def test_one_number_may_be_the_language_of_all_tokens() -> None:
+    vocabularies = LanguageVocabularies({"en": 4, "de": 3})
+    ids = torch.tensor([[0, 2]])
+    assert torch.equal(vocabularies.token_ids(ids, 2), vocabularies.token_ids(ids, torch.tensor(2)))
+    assert vocabularies.token_ids(ids, 2).tolist() == [[4, 6]]
+
+
+@pytest.mark.parametrize(
+    ("ids", "languages", "message"),
+    [
+        ([[0, 2]], 2, "`ids` must be a tensor of integers, but is a list instead."),
+        (torch.tensor([[0, 2]]), 1.5, "`languages` must be a tensor of integers, but is a float instead."),
+        (torch.zeros(1, 2), 1, "`ids` must be integers, but are torch.float32 instead."),
+        (
+            torch.tensor([[0, 2]]),
+            torch.tensor([[1, 1, 1]]),
+            "`languages` must broadcast to (1, 2), the shape of `ids`, but has shape (1, 3) instead.",
+        ),
+    ],
+)
+def test_vocabularies_take_integers_that_fit(ids: torch.Tensor, languages: torch.Tensor | int, message: str) -> None:
+    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+        LanguageVocabularies({"en": 4, "de": 3}).token_ids(ids, languages)

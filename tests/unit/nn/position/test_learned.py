@@ -74,3 +74,8 @@ def test_the_configuration_makes_room_for_the_offset() -> None:
     geometry = Geometry(width=8, heads=2, head_width=4, layers=1, max_len=512)
     assert LearnedConfig(offset=2).build(geometry).rows == 514
     assert LearnedConfig(rows=40).build(geometry).max_tokens == 40
+
+
+def test_a_table_has_rows() -> None:
+    with pytest.raises(UsageError, match=r"^`rows` must be at least 1, but is -1 instead\.$"):
+        LearnedPosition(4, rows=-1)

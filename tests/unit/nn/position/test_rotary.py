@@ -136,7 +136,7 @@ def test_past_max_len_an_error_where_asked_for() -> None:
     ("arguments", "message"),
     [
         ({"layout": "pairs"}, "`layout` must be `half` or `interleaved`, but is 'pairs' instead."),
-        ({"theta": 0.0}, "`theta` must be a finite number greater than 0, but is 0.0 instead."),
+        ({"theta": 0.0}, "`theta` must be in [1, 1e+18], but is 0 instead."),
         (
             {"partial_rotary_factor": 0.4},
             "`partial_rotary_factor` must leave an even number of components to turn, at least 2 and at most 8, the "

@@ -157,3 +157,14 @@ def test_defaults_fit_narrow_encoders_too() -> None:
 def test_impossible_settings_are_refused(make, message: str) -> None:
     with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
         make()
+
+
+def test_a_child_does_not_cross_the_border_of_its_parent() -> None:
+    message = (
+        "Ranges of level 1 must each lie inside one range of the level above or outside of all, but (2, 4) crosses a "
+        "border. Cut it there."
+    )
+    for parents in ([(0, 3)], [(0, 3), (3, 6)], [(3, 6)]):
+        with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+            tree_steps(6, [parents, [(2, 4)]])
+    assert tree_steps(6, [[(0, 3)], [(1, 3), (3, 5)]]).tolist() == [[1, 1, 1, 0, 0, 0], [0, 1, 1, 2, 2, 0]]

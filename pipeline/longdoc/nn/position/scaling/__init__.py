@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from longdoc.nn.position.scaling.base import RotaryScaling, plain_frequencies
 from longdoc.nn.position.scaling.dynamic import DynamicScaling
@@ -15,6 +15,7 @@ from longdoc.nn.position.scaling.linear import LinearScaling
 from longdoc.nn.position.scaling.llama3 import Llama3Scaling
 from longdoc.nn.position.scaling.longrope import LongRopeScaling
 from longdoc.nn.position.scaling.yarn import YarnScaling
+from longdoc.schema import kind_by_word
 
 __all__ = [
     "DynamicScaling",
@@ -30,5 +31,5 @@ __all__ = [
 # A new method is one file and one name in this line.
 ScalingKind = LinearScaling | DynamicScaling | YarnScaling | LongRopeScaling | Llama3Scaling
 
-ScalingConfig = Annotated[ScalingKind, Field(discriminator="kind")]
+ScalingConfig = Annotated[Annotated[ScalingKind, Field(discriminator="kind")], BeforeValidator(kind_by_word)]
 """A way of stretching rotary frequencies, by its `kind`."""

@@ -9,12 +9,21 @@ All frequencies are float32 and equal those of transformers' `ROPE_INIT_FUNCTION
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from longdoc.schema import Config
 
-__all__ = ["RotaryScaling", "exponents", "plain_frequencies"]
+__all__ = ["Factor", "Length", "RotaryScaling", "exponents", "plain_frequencies"]
+
+Factor = Annotated[float, Field(ge=1, le=1 << 20)]
+"""How many times longer texts may be."""
+
+Length = Annotated[int, Field(ge=1, le=1 << 31)]
+"""Tokens of a text."""
 
 
 def exponents(width: int, device: torch.device | str = "cpu") -> Tensor:

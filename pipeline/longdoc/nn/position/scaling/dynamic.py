@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 import torch
-from pydantic import Field
 from torch import Tensor
 
 from longdoc.errors import UsageError
-from longdoc.nn.position.scaling.base import RotaryScaling, plain_frequencies
+from longdoc.nn.position.scaling.base import Factor, Length, RotaryScaling, plain_frequencies
 
 __all__ = ["DynamicScaling"]
 
@@ -18,11 +17,11 @@ class DynamicScaling(RotaryScaling):
     """A larger base, so that low frequencies stretch and high ones stay ("dynamic NTK"), for one fixed length."""
 
     kind: Literal["dynamic"] = "dynamic"
-    factor: float = Field(default=1.0, ge=1)
+    factor: Factor = 1.0
     """How strongly the base grows with the length; 1 stretches just enough."""
-    original_max_len: int = Field(ge=1)
+    original_max_len: Length
     """The length that the model was trained on."""
-    target_len: int = Field(ge=1)
+    target_len: Length
     """The length that frequencies are made for, whatever the texts; up to `original_max_len` nothing changes."""
 
     def frequencies(self, theta: float, width: int, device: torch.device | str = "cpu") -> Tensor:

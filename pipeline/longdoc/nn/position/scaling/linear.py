@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 import torch
-from pydantic import Field
 from torch import Tensor
 
-from longdoc.nn.position.scaling.base import RotaryScaling, plain_frequencies
+from longdoc.nn.position.scaling.base import Factor, RotaryScaling, plain_frequencies
 
 __all__ = ["LinearScaling"]
 
@@ -17,7 +16,7 @@ class LinearScaling(RotaryScaling):
     """Positions divided by a factor (Chen et al. 2023, arXiv 2306.15595)."""
 
     kind: Literal["linear"] = "linear"
-    factor: float = Field(ge=1)
+    factor: Factor
     """How many times longer texts may be."""
 
     def frequencies(self, theta: float, width: int, device: torch.device | str = "cpu") -> Tensor:

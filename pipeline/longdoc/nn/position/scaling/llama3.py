@@ -9,7 +9,7 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor
 
-from longdoc.nn.position.scaling.base import RotaryScaling, plain_frequencies
+from longdoc.nn.position.scaling.base import Factor, Length, RotaryScaling, plain_frequencies
 
 __all__ = ["Llama3Scaling"]
 
@@ -18,9 +18,9 @@ class Llama3Scaling(RotaryScaling):
     """Long wavelengths divided, short ones kept, smooth between (Llama 3.1, Grattafiori et al. 2024, 2407.21783)."""
 
     kind: Literal["llama3"] = "llama3"
-    factor: float = Field(ge=1)
+    factor: Factor
     """How many times longer texts may be."""
-    original_max_len: int = Field(ge=1)
+    original_max_len: Length
     """The length that the model was trained on."""
     low_frequency_factor: float = Field(default=1.0, gt=0)
     """Wavelengths over `original_max_len` / this are divided by `factor`."""

@@ -10,7 +10,7 @@ from pydantic import Field
 from torch import Tensor
 
 from longdoc.errors import UsageError
-from longdoc.nn.position.scaling.base import RotaryScaling, exponents
+from longdoc.nn.position.scaling.base import Factor, Length, RotaryScaling, exponents
 
 __all__ = ["LongRopeScaling"]
 
@@ -21,11 +21,11 @@ class LongRopeScaling(RotaryScaling):
     """One searched divisor for each frequency (Ding et al. 2024, "LongRoPE", arXiv 2402.13753)."""
 
     kind: Literal["longrope"] = "longrope"
-    factor: float = Field(ge=1)
+    factor: Factor
     """How many times longer texts may be."""
-    original_max_len: int = Field(ge=2)
+    original_max_len: Length = Field(ge=2)
     """The length that the model was trained on."""
-    target_len: int = Field(ge=1)
+    target_len: Length
     """The length that frequencies are made for: `long_factors` beyond `original_max_len`, else `short_factors`."""
     short_factors: tuple[Divisor, ...]
     """One divisor for each frequency."""

@@ -6,11 +6,11 @@ import math
 from typing import Literal
 
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor
 
 from longdoc.errors import UsageError
-from longdoc.nn.position.scaling.base import RotaryScaling, exponents, plain_frequencies
+from longdoc.nn.position.scaling.base import Factor, Length, RotaryScaling, exponents, plain_frequencies
 
 __all__ = ["YarnScaling"]
 
@@ -19,9 +19,9 @@ class YarnScaling(RotaryScaling):
     """High frequencies kept, low ones divided, a ramp between (Peng et al. 2023, "YaRN", arXiv 2309.00071)."""
 
     kind: Literal["yarn"] = "yarn"
-    factor: float = Field(ge=1)
+    factor: Factor
     """How many times longer texts may be."""
-    original_max_len: int = Field(ge=1)
+    original_max_len: Length
     """The length that the model was trained on."""
     beta_fast: float = Field(default=32.0, gt=0)
     """Frequencies that turn more often than this within `original_max_len` are kept."""
@@ -31,6 +31,14 @@ class YarnScaling(RotaryScaling):
     """Round the ends of the ramp to whole components."""
     attention_factor: float | None = Field(default=None, gt=0)
     """Factor of cosines and sines; None = `0.1 ln(factor) + 1`."""
+
+    @model_validator(mode="after")
+    def _the_ramp_goes_down(self) -> YarnScaling:
+        if self.beta_fast <= self.beta_slow:
+            raise ValueError(
+                f"`beta_fast` must be greater than `beta_slow` ({self.beta_slow}), but is {self.beta_fast} instead."
+            )
+        return self
 
     def frequencies(self, theta: float, width: int, device: torch.device | str = "cpu") -> Tensor:
         if self.factor == 1:  # bit for bit, which the two halves of the ramp are not
