@@ -10,16 +10,17 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from longdoc.errors import UsageError, counted
+from longdoc.errors import UsageError
 from longdoc.files import cannot_write, check_file_output
-from longdoc.study.masks import rules_in_words
+from longdoc.study.masks import pairs_in_words, rules_in_words
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["check_picture", "draw_mask", "pyplot", "save_figure"]
+__all__ = ["check_picture", "draw_mask", "draw_masks", "pyplot", "save_figure"]
 
 _MAY, _MAY_NOT = "#fee838", "#00224e"  # the ends of cividis: light and dark with any kind of colour vision
+_MOST_ACROSS = 4
 
 
 def draw_mask(allowed: Tensor, rules: Sequence[str], path: Path) -> None:
@@ -30,22 +31,39 @@ def draw_mask(allowed: Tensor, rules: Sequence[str], path: Path) -> None:
         rules: names of the rules that made it, for the title.
         path: .png or .svg.
     """
+    draw_masks([(rules_in_words(rules), allowed)], path)
+
+
+def draw_masks(masks: Sequence[tuple[str, Tensor]], path: Path) -> None:
+    """Several masks side by side, of an encoder whose layers differ.
+
+    Args:
+        masks: what each is called, and bool (L, L), True = may attend.
+        path: .png or .svg.
+    """
     plt = pyplot(path)
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
     from matplotlib.ticker import MaxNLocator
 
-    figure, axis = plt.subplots(figsize=(5.2, 5.4), layout="constrained")
+    across = min(_MOST_ACROSS, len(masks))
+    down = -(-len(masks) // across)
+    figure, axes = plt.subplots(down, across, figsize=(5.2 * across, 5.4 * down), layout="constrained", squeeze=False)
     colours = ListedColormap([_MAY_NOT, _MAY])
-    axis.imshow(allowed.numpy(), cmap=colours, vmin=0, vmax=1, interpolation="nearest")
-    for side in (axis.xaxis, axis.yaxis):
-        side.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    axis.set_xlabel("key")
-    axis.set_ylabel("query")
-    axis.set_title(f"{int(allowed.sum())} of {counted(allowed.numel(), 'pair')} may attend", fontsize=9)
+    for axis in axes.flat[len(masks) :]:
+        axis.set_axis_off()
+    for axis, (name, allowed) in zip(axes.flat, masks, strict=False):
+        axis.imshow(allowed.numpy(), cmap=colours, vmin=0, vmax=1, interpolation="nearest")
+        for side in (axis.xaxis, axis.yaxis):
+            side.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        axis.set_xlabel("key")
+        axis.set_ylabel("query")
+        title = pairs_in_words(allowed)
+        axis.set_title(title if len(masks) == 1 else fill(f"{name}: {title}", 60), fontsize=9)
     legend = [Patch(facecolor=_MAY, edgecolor="black", label="may attend"), Patch(facecolor=_MAY_NOT, label="may not")]
     figure.legend(handles=legend, loc="outside lower center", ncols=2, fontsize=8)
-    figure.suptitle(fill(rules_in_words(rules), 60), fontsize=10)
+    if len(masks) == 1:
+        figure.suptitle(fill(masks[0][0], 60), fontsize=10)
     save_figure(plt, figure, path)
 
 

@@ -385,7 +385,7 @@ def test_inspect_positions_shows_how_several_encodings_are_given(run) -> None:
 
 def test_inspect_masks_pads_on_the_left(run) -> None:
     told = run("inspect", "masks", "--length", "4", "--padding-left", "2", "--causal").output.splitlines()
-    assert told[2:] == ["..#.", "..##", "causal & left padding 2: 3 of 16 pairs may attend"]
+    assert told[2:] == ["..#.", "..##", "causal & left padding 2: 3 of 4 pairs of real tokens may attend"]
 
 
 def test_inspect_model_says_what_a_folder_is(run, model: Path, tmp_path: Path) -> None:

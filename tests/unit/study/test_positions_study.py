@@ -8,7 +8,7 @@ from longdoc.config import position_config
 from longdoc.errors import ConfigurationError, UsageError
 from longdoc.nn.position import Geometry, PositionKind, SinusoidalPosition
 from longdoc.nn.position.alibi import alibi_slopes
-from longdoc.study.masks import mask_of, mask_text, rules_in_words
+from longdoc.study.masks import mask_of, mask_text, pairs_in_words, rules_in_words
 from longdoc.study.positions import PositionStudy, health, study_positions
 
 KINDS = [get_args(kind.model_fields["kind"].annotation)[0] for kind in get_args(PositionKind)]
@@ -142,7 +142,7 @@ def test_a_long_list_of_rules_stays_inside_the_picture(monkeypatch: pytest.Monke
     pytest.importorskip("matplotlib", reason="pictures need the extra `plots`")
     from longdoc.study import pictures
 
-    allowed, rules = mask_of(40, 4, True, 5, (7, 8, 9, 10), (0, 3, 11, 17, 23, 29, 31, 33, 37))
+    allowed, rules = mask_of(40, 4, True, 5, (7, 8, 9, 10), tuple(range(10)))
     figures = []
     monkeypatch.setattr(pictures, "save_figure", lambda plt, figure, path: figures.append(figure))
     pictures.draw_mask(allowed, rules, tmp_path / "m.png")
@@ -206,9 +206,28 @@ def test_positions_of_a_mask_are_counted_from_real_tokens_and_anew_in_each_block
             {"length": 4, "global_tokens": (0,)},
             r"^`global` needs a `window`: without one every token sees all of its text anyway\.$",
         ),
-        ({"length": 4, "global_tokens": (4,)}, r"^`global` must be in \[0, 4\), but reaches 4 instead\.$"),
+        (
+            {"length": 4, "global_tokens": (4,)},
+            r"^`global` must be in \[0, 4\), the tokens of the longest text, but reaches 4 ",
+        ),
+        (
+            {"length": 5, "window": 1, "global_tokens": (3,), "padding": 3},
+            r"^`global` must be in \[0, 2\), the tokens ",
+        ),
+        ({"length": 9, "window": 1, "global_tokens": (5,), "blocks": (4, 5)}, r"^`global` must be in \[0, 5\), the "),
     ],
 )
 def test_masks_refuse_what_cannot_be(arguments: dict, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         mask_of(**arguments)
+
+
+def test_what_is_left_of_a_row_is_said_to_be_a_text_of_its_own() -> None:
+    assert mask_of(5, blocks=(3,))[1] == ["blocks 3,2 (the last is what is left)"]
+    assert mask_of(5, blocks=(3, 2))[1] == ["blocks 3,2"]
+
+
+def test_padding_counts_neither_as_key_nor_as_query() -> None:
+    assert pairs_in_words(mask_of(5, padding=2)[0]) == "9 of 9 pairs of real tokens may attend"
+    assert pairs_in_words(mask_of(4, padding_left=2, causal=True)[0]) == "3 of 4 pairs of real tokens may attend"
+    assert pairs_in_words(mask_of(1)[0]) == "1 of 1 pair may attend"
