@@ -17,8 +17,8 @@ pytestmark = [pytest.mark.distributed, pytest.mark.usefixtures("minilm_folder")]
 
 
 def train(output: Path, data: Path, processes: int) -> list[dict[str, float]]:
-    launch = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", str(processes),
-              "--num_machines", "1", "--dynamo_backend", "no", "--mixed_precision", "no", "--main_process_port", "0",
+    launch = [sys.executable, "-m", "accelerate.commands.launch", "--config_file",
+              str(ROOT / "configs" / "accelerate" / "two_cpu_processes.yaml"), "--main_process_port", "0",
               "--num_cpu_threads_per_process", "1", "-m"]  # fmt: skip
     settings = ("pretraining.max_steps=4", "pretraining.batch_tokens=256", "pretraining.logging_steps=1",
                 "pretraining.learning_rate=1e-3", "pretraining.weight_decay=0", "model.encoder.dropout=0.0",
@@ -47,4 +47,6 @@ def test_two_processes_learn_what_one_learns(tmp_path: Path) -> None:
         assert one.get("accuracy") == two.get("accuracy")
         assert one.get("hidden") == two.get("hidden")
     first, second = (load_encoder(tmp_path / name).state_dict() for name in ("one", "two"))
-    assert all((tensor - second[name]).abs().max() < 1e-4 for name, tensor in first.items())
+    # The bias of keys has no gradient but rounding, of which AdamW makes steps.
+    apart = {name: float((tensor - second[name]).abs().max()) for name, tensor in first.items()}
+    assert [name for name, far in apart.items() if far > 1e-4 and not name.endswith("key.bias")] == []
