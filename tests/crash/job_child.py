@@ -1,7 +1,7 @@
 """A job in a process of its own, for tests that kill it.
 
-    python job_child.py INPUT OUTPUT [--workers N] [--size N] [--delay S] [--max-attempts N] [--largest-file BYTES]
-                        [--fault N:KIND [--fault-in-worker FILE]]
+    python job_child.py INPUT OUTPUT [--workers N] [--size N] [--delay S] [--max-attempts N]
+                        [--largest-file BYTES] [--engine NAME] [--fault N:KIND [--fault-in-worker FILE]]
 
 `--fault` makes the N-th call of `os.fsync` or `os.replace` fail: KIND is `kill` (SIGKILL to the whole process group
 before the call, or to the worker alone) or the name of an errno. Ends with the job's exit status; logs everything.
@@ -62,6 +62,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--size", type=int, default=4)
     parser.add_argument("--delay", type=float, default=0.0)
+    parser.add_argument("--engine", default="local")
     parser.add_argument("--max-attempts", type=int, default=3)
     parser.add_argument("--largest-file", type=int)
     parser.add_argument("--fault")
@@ -74,6 +75,7 @@ def main() -> int:
         install_fault(options.fault)
     opener = partial(load, options.delay, options.fault, options.fault_in_worker)
     job = JobConfig(
+        engine=options.engine,
         workers=options.workers,
         documents_per_part=options.size,
         max_failures=1_000_000,

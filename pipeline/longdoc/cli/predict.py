@@ -28,7 +28,7 @@ def predict(
     ],
     output: Annotated[Path, typer.Option("--output", metavar="OUT", help="The job's folder.")],
     more: Annotated[list[str] | None, typer.Argument(metavar="[PATH]...", help="Further inputs.")] = None,
-    engine: Annotated[str | None, typer.Option("--engine", help="What runs the parts: local.")] = None,
+    engine: Annotated[str | None, typer.Option("--engine", help="What runs the parts: local or accelerate.")] = None,
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes, each with a model.")] = None,
     max_failures: Annotated[
         int | None, typer.Option("--max-failures", min=0, help="More failed documents than this end with status 3.")

@@ -62,6 +62,9 @@ class JobConfig(Config):
     """More failed documents than this give exit status 3; the results are complete all the same."""
     evidence: bool = False
     """Write the passages that made each score."""
+    stall_minutes: float = Field(default=60.0, gt=0)
+    """Engines with processes that this one cannot watch end the job when none of them has shown a sign of work (a
+    document answered, a second of the processor's time used) for so long."""
     max_attempts: int = Field(default=3, ge=1)
     """How often a document may kill its worker while it is run alone before it is written down as `worker_died`."""
 

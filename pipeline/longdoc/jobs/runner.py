@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from longdoc.errors import ConfigurationError, InterruptedJobError, JobError, PlanMismatchError
+from longdoc.errors import ConfigurationError, InterruptedJobError, JobError, LongDocError, PlanMismatchError
 from longdoc.files import unlink
 from longdoc.interruption import Interruption
 from longdoc.jobs.attempts import Attempts
 from longdoc.jobs.engines import ENGINES
-from longdoc.jobs.engines.base import Engine, JobWork, PredictorSlot
+from longdoc.jobs.engines.base import Engine, Enlisted, JobWork, PredictorSlot
 from longdoc.jobs.folder import check_job_folder, locked, open_job_folder, remove_leftovers
 from longdoc.jobs.job_plan import JobPlan
 from longdoc.jobs.job_report import JobReport, job_report
@@ -78,19 +78,31 @@ def run_job(
     with Interruption() as interruption:
         try:
             check_job_folder(output)
-            watch = SourceWatch(list_sources(inputs, read, output))  # what can be refused at once is, without a model
             slot = PredictorSlot(load)
+            report = engine.follow(Enlisted(inputs, output, read, slot, interruption))
+            if report is not None:
+                return report
+            watch = SourceWatch(list_sources(inputs, read, output))  # what can be refused at once is, without a model
             known = fingerprint if fingerprint is not None else slot.get().fingerprint
             run = _Run(inputs, output, read, job, known, DocumentCounter(progress), watch, configuration, rows)
             report = run.find_finished()
             if report is None:
                 with locked(open_job_folder(output)):
                     report = run.go_on(engine, slot, interruption)
+            engine.dismiss(report)
             return report
+        except LongDocError as error:
+            engine.dismiss(error)
+            raise
         except KeyboardInterrupt:
-            raise InterruptedJobError(
+            stopped = InterruptedJobError(
                 f"the job in {output} was interrupted at once. Finished parts are kept: run the same command again."
-            ) from None
+            )
+            engine.dismiss(stopped)
+            raise stopped from None
+        except BaseException as error:
+            engine.dismiss(JobError(f"the process that leads the job stopped with {type(error).__name__}."))
+            raise
 
 
 @dataclass(frozen=True)
@@ -136,7 +148,7 @@ class _Run:
         attempts = Attempts.load(work_folder, (part.number for part in missing))
         interruption.patient = True
         work = JobWork(plan, self.output, self.job, slot, attempts, interruption.stopping, self.counter.document)
-        for outcome in engine(work, missing):
+        for outcome in engine.run(work, missing):
             outcomes[outcome.number] = outcome
             self.counter.part(outcome)
             name = plan.part_name(plan.parts[outcome.number])
@@ -154,7 +166,7 @@ class _Run:
 def _engine(job: JobConfig) -> Engine:
     if job.engine not in ENGINES:
         raise ConfigurationError(f"`job.engine` must be one of {', '.join(ENGINES)}, but is {job.engine} instead.")
-    return ENGINES[job.engine]
+    return ENGINES[job.engine]()
 
 
 def _disown(output: Path, plan: JobPlan, source: int, written: Set[int]) -> NoReturn:

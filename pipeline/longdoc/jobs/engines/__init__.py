@@ -1,8 +1,9 @@
 """What runs the parts of a job. A new engine is one file and one name in this table."""
 
+from longdoc.jobs.engines.accelerate import AccelerateEngine
 from longdoc.jobs.engines.base import Engine
-from longdoc.jobs.engines.local import run_local
+from longdoc.jobs.engines.local import LocalEngine
 
 __all__ = ["ENGINES"]
 
-ENGINES: dict[str, Engine] = {"local": run_local}
+ENGINES: dict[str, type[Engine]] = {"local": LocalEngine, "accelerate": AccelerateEngine}

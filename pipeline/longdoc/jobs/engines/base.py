@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
-from longdoc.errors import PlanMismatchError
+from longdoc.errors import LongDocError, PlanMismatchError
+from longdoc.interruption import Interruption
 from longdoc.jobs.attempts import Attempts
 from longdoc.jobs.job_plan import JobPlan, PartPlan
+from longdoc.jobs.job_report import JobReport
 from longdoc.jobs.parts import PartOutcome
 from longdoc.jobs.plan import JobConfig
 from longdoc.jobs.work import OnDocument, Predictor
+from longdoc.readers.base import ReadConfig
 
-__all__ = ["Engine", "JobWork", "PredictorSlot", "check_fingerprint"]
+__all__ = ["Engine", "Enlisted", "JobWork", "PredictorSlot", "check_fingerprint"]
 
 
 class PredictorSlot:
@@ -56,10 +59,37 @@ class JobWork:
     on_document: OnDocument
 
 
-class Engine(Protocol):
-    """Does parts in any order and yields their outcomes as they are committed; returns early when stopping."""
+@dataclass(frozen=True)
+class Enlisted:
+    """What a process has that was started together with others to do one job, before it knows whether it leads.
 
-    def __call__(self, work: JobWork, parts: Sequence[PartPlan], /) -> Iterator[PartOutcome]: ...
+    Attributes: the arguments of `run_job`, and how the process is asked to stop.
+    """
+
+    inputs: Sequence[str | Path]
+    output: Path
+    read: ReadConfig
+    predictor: PredictorSlot
+    interruption: Interruption
+
+
+class Engine(ABC):
+    """One for each run of a job."""
+
+    @abstractmethod
+    def run(self, work: JobWork, parts: Sequence[PartPlan]) -> Iterator[PartOutcome]:
+        """Do parts in any order and yield their outcomes as they are committed; return early when stopping."""
+
+    def follow(self, enlisted: Enlisted) -> JobReport | None:
+        """In a process that does not lead: help until the job has ended, and give back the leader's report.
+
+        None = this process leads: it plans, holds the lock, calls `run` and writes the manifest. Most engines have no
+        other.
+        """
+        return None
+
+    def dismiss(self, ending: JobReport | LongDocError) -> None:  # noqa: B027  most engines have nobody to tell
+        """Called in the process that leads when the job has ended; `run` may never have been called."""
 
 
 def check_fingerprint(predictor: Predictor, plan: JobPlan) -> None:

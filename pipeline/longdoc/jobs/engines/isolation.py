@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator, Sequence
 
 from longdoc.errors import JobError
 from longdoc.jobs.attempts import DocumentAttempts
@@ -14,13 +15,24 @@ from longdoc.jobs.rows import JobResult
 from longdoc.jobs.work import part_documents, run_part
 from longdoc.types import DocumentFailure
 
-__all__ = ["isolate"]
+__all__ = ["isolate_each"]
 
 _log = logging.getLogger(__name__)
 _DEADLY_IN_A_ROW = 16
 
 
-def isolate(work: JobWork, part: PartPlan) -> PartOutcome | None:
+def isolate_each(work: JobWork, suspects: Sequence[PartPlan]) -> Iterator[PartOutcome]:
+    """Answer parts that were at work in two deaths, one after the other; the predictor of this process makes room."""
+    if suspects:
+        work.predictor.drop()
+    for part in suspects:
+        outcome = None if work.stopping() else _isolate(work, part)
+        if outcome is None:
+            return
+        yield outcome
+
+
+def _isolate(work: JobWork, part: PartPlan) -> PartOutcome | None:
     """Answer a part document by document; None when the job was asked to stop before its end.
 
     A document that kills its worker `max_attempts` times becomes a failure `worker_died`, with the signal as its

@@ -14,29 +14,34 @@ from multiprocessing.connection import wait
 from multiprocessing.reduction import ForkingPickler
 
 from longdoc.errors import JobError, UsageError
-from longdoc.jobs.engines.base import JobWork, check_fingerprint
-from longdoc.jobs.engines.isolation import isolate
+from longdoc.jobs.engines.base import Engine, JobWork, check_fingerprint
+from longdoc.jobs.engines.isolation import isolate_each
 from longdoc.jobs.engines.worker import DEATHS_WHILE_LOADING, WorkerProcess, raise_reported
 from longdoc.jobs.job_plan import PartPlan
 from longdoc.jobs.parts import PartOutcome
 from longdoc.jobs.work import run_part
 
-__all__ = ["run_local"]
+__all__ = ["LocalEngine", "can_be_sent"]
 
 _log = logging.getLogger(__name__)
 
 
-def run_local(work: JobWork, parts: Sequence[PartPlan]) -> Iterator[PartOutcome]:
-    """The engine of one machine. With `workers` 1 nothing is spawned unless a part is under suspicion.
+class LocalEngine(Engine):
+    """The engine of one machine. With `workers` 1 nothing is spawned unless a part is under suspicion."""
 
-    Raises:
+    def run(self, work: JobWork, parts: Sequence[PartPlan]) -> Iterator[PartOutcome]:
+        """Raises:
         UsageError: several workers, and the loader of the predictor cannot be sent to them.
         JobError, PlanMismatchError, CannotWriteError: as `run_part`, from whatever process.
-    """
+        """
+        return _run(work, parts)
+
+
+def _run(work: JobWork, parts: Sequence[PartPlan]) -> Iterator[PartOutcome]:
     several = work.job.workers > 1
     # Suspects come last: what kills a machine must not keep the others from being done.
     suspects = [part for part in parts if work.attempts.suspect(part.number)]
-    if (several or suspects) and not _can_be_sent(work):
+    if (several or suspects) and not can_be_sent(work):
         if several:
             raise UsageError(
                 f"`workers` is {work.job.workers}, so `load` must be a function at the top of a module (or a partial "
@@ -49,16 +54,11 @@ def run_local(work: JobWork, parts: Sequence[PartPlan]) -> Iterator[PartOutcome]
         yield from _side_by_side(work, normal, suspects)
     else:
         yield from _in_line(work, normal)
-    work.predictor.drop()
-    for part in suspects:
-        if work.stopping():
-            return
-        outcome = isolate(work, part)
-        if outcome is not None:
-            yield outcome
+    yield from isolate_each(work, suspects)
 
 
-def _can_be_sent(work: JobWork) -> bool:
+def can_be_sent(work: JobWork) -> bool:
+    """Whether the loader of the predictor can go to another process."""
     try:
         ForkingPickler.dumps(work.predictor.load)
     except Exception:  # whatever is wrong with it: it cannot go to another process
