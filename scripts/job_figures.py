@@ -93,8 +93,9 @@ def measure_text(megabytes: int, model: str) -> dict[str, float | str]:
         row = pq.read_table(output / "part-00000.parquet").to_pylist()[0]
     assert row["status"] == "ok", row
     assert row["tokens_read"] == row["n_tokens"] == tokens, (row["tokens_read"], row["n_tokens"], tokens)
-    return {"megabytes": megabytes, "model": Path(model).name, "tokens": tokens, "chunks": row["n_chunks"]} | {
-        "seconds": round(seconds, 1), "cpu_seconds": round(time.process_time(), 1), "peak_megabytes": peak()}  # fmt: skip
+    about = {"megabytes": megabytes, "model": Path(model).name, "tokens": tokens, "chunks": row["n_chunks"]}
+    spent = {"seconds": round(seconds, 1), "cpu_seconds": round(time.process_time(), 1)}
+    return {**about, **spent, "peak_megabytes": peak()}
 
 
 def measure_documents(count: int) -> dict[str, float | str]:
