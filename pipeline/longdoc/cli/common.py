@@ -62,16 +62,18 @@ def load(
     Raises:
         ConfigurationError: a wrong key or value, or a key that this command does not look at.
     """
-    from longdoc.config import load_config
+    from longdoc.config import RunConfig, load_config
     from longdoc.errors import ConfigurationError
 
-    resolved = load_config(config, overrides or (), base)
-    keys = [override.partition("=")[0].strip() for override in overrides or ()]
-    if idle := [key for key in keys if key.partition(".")[0] not in heeds]:
-        raise ConfigurationError(
-            f"`{idle[0]}` has no effect on `longdoc {command}`, which looks at {_listed(heeds)}. Leave it out."
-        )
-    return resolved
+    # What has no effect need not be right; what is no key of any section is told so by the configuration itself.
+    sections = [override.partition("=")[0].strip() for override in overrides or ()]
+    for key in sections:
+        section = key.partition(".")[0]
+        if section in RunConfig.model_fields and section not in heeds:
+            raise ConfigurationError(
+                f"`{key}` has no effect on `longdoc {command}`, which looks at {_listed(heeds)}. Leave it out."
+            )
+    return load_config(config, overrides or (), base)
 
 
 def heed_nothing(config: Path | None, overrides: Sequence[str] | None, command: str) -> None:

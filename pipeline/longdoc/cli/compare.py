@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,8 +37,11 @@ def compare(
     kinds: Annotated[
         list[str] | None, typer.Option("--kind", help="A position encoding. Repeatable; all that are common.")
     ] = None,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Runs of each position encoding.")] = 3,
-    quick: Annotated[bool, typer.Option("--quick", help="Positions: one seed, 20 steps: does it run?")] = False,
+    seeds: Annotated[
+        int | None,
+        typer.Option("--seeds", min=1, help="Runs of each position encoding. Default: 3, or 1 with --quick."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Positions: 20 steps: does it run?")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead of a table.")] = False,
     config: ConfigOption = None,
     overrides: SetOption = None,
@@ -52,9 +55,22 @@ def compare(
     Example: longdoc compare --data train.jsonl --validation valid.jsonl --test test.jsonl --output runs/compare
     """
     if positions:
-        _compare_positions(output, data or (), kinds or (), 1 if quick else seeds, quick, as_json, config, overrides)
+        with faults_as_exit_status():
+            _refuse("with", {"--validation": validation, "--test": test})
+        runs = seeds or (1 if quick else 3)
+        _compare_positions(output, data or (), kinds or (), runs, quick, as_json, config, overrides)
     else:
+        with faults_as_exit_status():
+            _refuse("without", {"--kind": kinds, "--seeds": seeds, "--quick": quick})
         _compare_strategies(output, data or (), validation or (), test or (), as_json, config, overrides)
+
+
+def _refuse(how: str, options: Mapping[str, Any]) -> None:
+    """Options that nothing would come of."""
+    from longdoc.errors import UsageError
+
+    if idle := [option for option, given in options.items() if given]:
+        raise UsageError(f"`{idle[0]}` has no effect on `longdoc compare` {how} --positions. Leave it out.")
 
 
 def _compare_strategies(

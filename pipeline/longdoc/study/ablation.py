@@ -15,17 +15,19 @@ from typing import Any
 
 import numpy as np
 import torch
+from pydantic import ValidationError
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from longdoc.checkpoints.surgery import lengthen_positions
+from longdoc.errors import UsageError
 from longdoc.nn import Encoder, EncoderConfig
 from longdoc.nn.position import LearnedConfig, PositionConfig, RotaryConfig
 from longdoc.nn.position.scaling import DynamicScaling, LinearScaling, YarnScaling
-from longdoc.schema import Config
+from longdoc.schema import Config, explain_faults
 from longdoc.study.order_tasks import SYNTHETIC, VOCABULARY, Rows, document_rows
 
-__all__ = ["KINDS", "AblationConfig", "ablate", "extensions", "run_kind"]
+__all__ = ["KINDS", "AblationConfig", "ablate", "check_kinds", "extensions", "run_kind"]
 
 KINDS = ("none", "learned", "sinusoidal", "weighted", "rotary", "alibi", "shaw", "buckets")
 """The kinds that are compared, by their word in a configuration."""
@@ -216,7 +218,7 @@ def ablate(
 def _run(
     task: str, kind: str, seed: int, lengths: Sequence[int], settings: AblationConfig, data: Path | None
 ) -> KindResult:
-    position = _Position.model_validate({"position": {"kind": kind}}).position
+    position = _position(kind)
     if task not in SYNTHETIC:
         assert data is not None
         real = document_rows(data, settings.trained_length)
@@ -237,3 +239,21 @@ def _run(
 
 class _Position(Config):
     position: PositionConfig
+
+
+def _position(kind: str) -> PositionConfig:
+    try:
+        return _Position.model_validate({"position": kind}).position
+    except ValidationError as error:
+        said = explain_faults(error, _Position, "position.")
+        raise UsageError(f"`{kind}` is none of the kinds that are compared. {said}") from None
+
+
+def check_kinds(kinds: Sequence[str]) -> None:
+    """Refuse what could not be compared, before anything is written.
+
+    Raises:
+        UsageError: no such kind, or one that has fields without defaults.
+    """
+    for kind in kinds:
+        _position(kind)

@@ -8,9 +8,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from longdoc.checkpoints.native import refuse_other_model
 from longdoc.errors import UsageError
 from longdoc.files import make_folder, write_text
-from longdoc.study.ablation import AblationConfig, ablate
+from longdoc.study.ablation import AblationConfig, ablate, check_kinds
 from longdoc.study.ablation_table import ablation_table
 from longdoc.study.order_tasks import SYNTHETIC
 
@@ -42,9 +43,12 @@ def run_ablation(
         tell: hears how many results of how many are there.
 
     Raises:
-        UsageError: `output` holds results of other settings.
+        UsageError: an unknown kind, or `output` holds results of other settings, or a model.
     """
     settings = settings or AblationConfig()
+    kinds, seeds = list(dict.fromkeys(kinds)), list(dict.fromkeys(seeds))
+    check_kinds(kinds)
+    refuse_other_model(output)
     make_folder(output)
     said = asdict(settings) | {"data": data is not None}
     settings_file, results_file = output / "settings.json", output / "results.jsonl"

@@ -10,10 +10,10 @@ from typing import Any
 __all__ = ["ablation_table", "interval"]
 
 
-def interval(values: Sequence[float]) -> tuple[float, float]:
-    """Mean over seeds and half the width of its 95 % interval (Student's t); 0 for a single seed."""
+def interval(values: Sequence[float]) -> tuple[float, float | None]:
+    """Mean over seeds and half the width of its 95 % interval (Student's t); None for one seed, which has none."""
     if len(values) < 2:
-        return values[0], 0.0
+        return values[0], None
     t = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36, 9: 2.31, 10: 2.26}.get(len(values), 2.0)
     return statistics.fmean(values), t * statistics.stdev(values) / math.sqrt(len(values))
 
@@ -27,7 +27,7 @@ def ablation_table(results: Sequence[Mapping[str, Any]]) -> str:
         if not values:
             return "-"
         mean, half = interval(values)
-        return f"{mean:.3f} +- {half:.3f}"
+        return f"{mean:.3f} +- {'-' if half is None else f'{half:.3f}'}"
 
     lines = ["| position | " + " | ".join(tasks) + " |", "| --- |" + " --- |" * len(tasks)]
     for kind in kinds:

@@ -22,6 +22,9 @@ from longdoc.study.position_moments import DTYPES, Moments, by_distance, moments
 
 __all__ = ["PositionStudy", "health", "study_encoding", "study_positions"]
 
+_MOST_NUMBERS = 1 << 26  # 4,096 positions at width 16,384: half a gigabyte in float64, of which there are some copies
+_MOST_PAIRS = 1 << 28  # 16 heads at 4,096 positions: a gigabyte in float32
+
 
 @dataclass(frozen=True)
 class PositionStudy:
@@ -132,16 +135,36 @@ def study_positions(
         geometry: of the encoder that it does serve, instead of `width`, `heads`, and tables as long as `length`.
 
     Raises:
-        UsageError: an unknown number format, or a width that cannot be shared out among the heads.
+        UsageError: an unknown number format, a width that cannot be shared out among the heads, or more than fits
+            into memory.
     """
     if geometry is None:
         if width % heads:
             raise UsageError(f"`width` must be a multiple of `heads` ({heads}), but is {width} instead.")
         geometry = Geometry(width, heads, width // heads, 1, length)
+    _check_size(config, geometry, length)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         encoding = config.build(geometry)
     return study_encoding(encoding, geometry, config.kind, length, dtype)
+
+
+def _check_size(config: PositionConfig, geometry: Geometry, length: int) -> None:
+    """Refuse what no memory holds, before minutes are spent on it."""
+    wide = length * max(geometry.embedding_width, geometry.heads * geometry.head_width)
+    sizes = [
+        ("`length` x `width`", wide, _MOST_NUMBERS),
+        ("`heads` x `length` x `length`", geometry.heads * length * length, _MOST_PAIRS),
+    ]
+    if wide <= _MOST_NUMBERS:
+        with torch.device("meta"):
+            weights = sum(weight.numel() for weight in config.build(geometry).parameters())
+        sizes.append(("The weights of the encoding", weights, _MOST_NUMBERS))
+    for name, size, most in sizes:
+        if size > most:
+            raise UsageError(
+                f"{name} must be at most {most:,} numbers to be studied, but is {size:,} instead. Study a smaller one."
+            )
 
 
 @torch.no_grad()

@@ -12,6 +12,7 @@ from longdoc.errors import UsageError
 from longdoc.study.ablation import AblationConfig
 from longdoc.study.ablation_picture import draw_ablation
 from longdoc.study.ablation_run import read_results, run_ablation
+from longdoc.study.ablation_table import ablation_table
 from longdoc.study.order_tasks import chance
 
 SMALL = AblationConfig(
@@ -72,3 +73,30 @@ def test_guessing_is_the_share_of_the_most_frequent_label(tmp_path: Path) -> Non
     (tmp_path / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert chance(tmp_path) == {"roles": 0.5, "distances": 0.2, "documents": 0.75}
     assert chance() == {"roles": 0.5, "distances": 0.2}
+
+
+@pytest.mark.parametrize(
+    ("kind", "end"),
+    [
+        ("nope", "language_gate, none, stacked. Correct `kind`."),
+        ("stacked", "`stacked` is none of the kinds that are compared. `parts` must be given, but is not."),
+    ],
+)
+def test_a_kind_that_cannot_be_compared_is_refused_and_nothing_written(kind: str, end: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as refused:
+        run_ablation(tmp_path / "new", ["rotary", kind], [0], SMALL)
+    assert str(refused.value).endswith(end)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_model_is_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "longdoc.json").write_text("{}")
+    with pytest.raises(UsageError, match="holds a model already"):
+        run_ablation(tmp_path, ["rotary"], [0], SMALL)
+    assert [path.name for path in tmp_path.iterdir()] == ["longdoc.json"]
+
+
+def test_one_seed_has_no_interval() -> None:
+    result = {"task": "roles", "kind": "none", "seed": 0, "accuracy": 0.525, "longer": {}}
+    assert "| none | 0.525 +- - |" in ablation_table([result])
+    assert "| none | 0.525 +- 0.000 |" in ablation_table([result, {**result, "seed": 1}])

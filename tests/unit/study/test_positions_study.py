@@ -231,3 +231,26 @@ def test_padding_counts_neither_as_key_nor_as_query() -> None:
     assert pairs_in_words(mask_of(5, padding=2)[0]) == "9 of 9 pairs of real tokens may attend"
     assert pairs_in_words(mask_of(4, padding_left=2, causal=True)[0]) == "3 of 4 pairs of real tokens may attend"
     assert pairs_in_words(mask_of(1)[0]) == "1 of 1 pair may attend"
+
+
+@pytest.mark.parametrize(
+    ("kind", "sizes", "message"),
+    [
+        (
+            "learned",
+            {"width": 10**9},
+            "`length` x `width` must be at most 67,108,864 numbers to be studied, but is 100,000,000,000 instead. "
+            "Study a smaller one.",
+        ),
+        (
+            "rotary",
+            {"width": 800, "heads": 100, "length": 4096},
+            "`heads` x `length` x `length` must be at most 268,435,456 numbers to be studied, but is 1,677,721,600 "
+            "instead. Study a smaller one.",
+        ),
+    ],
+)
+def test_what_no_memory_holds_is_refused_at_once(kind: str, sizes: dict[str, int], message: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        study_positions(position_config(kind), **sizes)
+    assert str(refused.value) == message

@@ -44,7 +44,8 @@ def positions(
 ) -> None:
     """What a position encoding does, as numbers or a picture, and whether something is wrong with it.
 
-    Without --kind it is the one that --config has in `model.encoder.position`, at that encoder's width and heads.
+    Without --kind it is the one that --config has in `model.encoder.position`, at that encoder's width and heads; with
+    --kind of the same kind, that one's fields hold where --set says nothing else.
 
     Example: longdoc inspect positions --kind rotary --width 64 --length 100 --output rotary.png
     """
@@ -56,13 +57,13 @@ def positions(
         check_picture(output)
         encoder = load(config, (), "inspect positions", ()).model.encoder
         if kind is not None:
-            chosen = _by_name(kind, options or ())
-        elif encoder is not None and not options:
-            chosen = encoder.position
+            chosen = _by_name(kind, options or (), None if encoder is None else encoder.position)
+        elif encoder is not None:
+            chosen = _by_name(encoder.position.kind, options or (), encoder.position)
         else:
             raise UsageError(
-                "`--kind` must name a position encoding, unless `--config` has one in `model.encoder` and nothing is "
-                "set. Example: --kind rotary"
+                "`--kind` must name a position encoding, unless `--config` has one in `model.encoder`. "
+                "Example: --kind rotary"
             )
         geometry = None if encoder is None else encoder.geometry
         if geometry is not None and (width is not None or heads is not None):
@@ -82,7 +83,7 @@ def positions(
         closing_line(f"{study.kind}, {counted(length, 'position')} in {dtype}: {verdict}{drawn(output)}")
 
 
-def _by_name(kind: str, options: Sequence[str]) -> PositionConfig:
+def _by_name(kind: str, options: Sequence[str], base: PositionConfig | None) -> PositionConfig:
     """An encoding of a kind; of kinds that hold others, the message shows how they are given.
 
     Raises:
@@ -92,7 +93,7 @@ def _by_name(kind: str, options: Sequence[str]) -> PositionConfig:
     from longdoc.errors import ConfigurationError
 
     try:
-        return position_config(kind, options)
+        return position_config(kind, options, base)
     except ConfigurationError as error:
         if "`parts` must be given" not in str(error):
             raise
