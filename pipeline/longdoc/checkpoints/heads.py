@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -46,6 +46,9 @@ class ClassifierFormat:
     from_hf: Callable[[Mapping[str, Any]], tuple[PoolingKind, dict[str, Any]]]
     to_hf: Callable[[str, Any], dict[str, Any]]
 
+    prefix: ClassVar[str] = ""
+    """Where in a readout the tensors of `keys` are."""
+
     def readout(self, config: Mapping[str, Any]) -> VectorsReadoutConfig:
         """The readout that gives the scores of transformers on texts of one chunk."""
         pooling, head = self.from_hf(config)
@@ -67,16 +70,37 @@ class ClassifierFormat:
 
 @dataclass(frozen=True)
 class TaggerFormat:
-    """A family's own model for token classification or question answering; `from_hf` gives the head, which acts on each
-    token."""
+    """A family's own model for token classification or question answering: a head that acts on each token.
+
+    Attributes:
+        architecture: transformers' name of the class.
+        keys: names of its head's tensors, theirs and ours in the head.
+        from_hf: `config.json` -> the head as its configuration's fields.
+        to_hf: the head -> the keys of `config.json` that say it.
+    """
 
     architecture: str
     keys: KeyMap
     from_hf: Callable[[Mapping[str, Any]], dict[str, Any]]
+    to_hf: Callable[[Any], dict[str, Any]] = lambda _: {}
+
+    prefix: ClassVar[str] = "head."
+    """Where in a readout the tensors of `keys` are."""
 
     def head(self, config: Mapping[str, Any]) -> HeadKind:
         """The configuration of the head."""
         return _head(self.from_hf(config))
+
+    def describe(self, readout: ReadoutConfig, config: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The keys of `config.json` for the head of a readout; None where this class has no such head.
+
+        Dropout may differ, since it changes no score.
+        """
+        head = getattr(readout, "head", None)
+        if head is None:
+            return None
+        said = self.to_hf(head)
+        return said if _scoring(self.head({**config, **said})) == _scoring(head) else None
 
 
 def _head(fields: Mapping[str, Any]) -> HeadKind:
@@ -133,6 +157,7 @@ def plain_tagger(architecture: str, *dropouts: str, default: float = 0.1) -> Tag
         architecture=architecture,
         keys=KeyMap([("classifier", "output")]),
         from_hf=lambda config: {"kind": "linear", "dropout": head_dropout(config, *dropouts, default=default)},
+        to_hf=lambda head: {dropouts[0]: head.dropout} if len(dropouts) > 1 else {},
     )
 
 

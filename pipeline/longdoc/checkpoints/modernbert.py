@@ -108,8 +108,11 @@ def _readout_from_hf(config: Mapping[str, Any]) -> tuple[PoolingKind, dict[str, 
 
 
 def _readout_to_hf(pooling: str, head: Any) -> dict[str, Any]:
+    return {"classifier_pooling": "mean" if pooling == "mean_with_specials" else "cls", **_head_to_hf(head)}
+
+
+def _head_to_hf(head: Any) -> dict[str, Any]:
     return {
-        "classifier_pooling": "mean" if pooling == "mean_with_specials" else "cls",
         "classifier_activation": ACTIVATION_TO_HF[getattr(head, "activation", "gelu")],
         "classifier_bias": getattr(head, "bias", False),
         "classifier_dropout": head.dropout,
@@ -162,11 +165,13 @@ MODERNBERT = Family(
         architecture="ModernBertForTokenClassification",
         keys=KeyMap([*_HEAD_NAMES, ("classifier", "output")]),
         from_hf=_head,
+        to_hf=_head_to_hf,
     ),
     answerer=TaggerFormat(
         architecture="ModernBertForQuestionAnswering",
         keys=KeyMap([*_HEAD_NAMES, ("classifier", "output")]),
         from_hf=_head,
+        to_hf=_head_to_hf,
     ),
     language_model=LanguageModelFormat(
         architecture="ModernBertForMaskedLM",

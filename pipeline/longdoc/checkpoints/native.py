@@ -1,8 +1,9 @@
 """Our model folder: the layout of transformers, plus `longdoc.json`.
 
 `config.json` and `model.safetensors` have transformers' names wherever its family can describe the encoder, so that
-`BertModel.from_pretrained` and `AutoTokenizer.from_pretrained` open the folder too; with BERT's own head and `cls`
-pooling, so does `AutoModelForSequenceClassification`. Other encoders have `model_type` "longdoc" and our names.
+`BertModel.from_pretrained` and `AutoTokenizer.from_pretrained` open the folder too; with a head that the family has,
+so does `AutoModelForSequenceClassification`, `...TokenClassification` or `...QuestionAnswering`. Other encoders have
+`model_type` "longdoc" and our names.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from longdoc.checkpoints.opening import (
     OWN,
     OWN_ENCODER,
     OWN_MARK,
-    OWN_READOUT,
     Checkpoint,
     check_family,
     open_checkpoint,
     read_config,
 )
 from longdoc.checkpoints.settings import ModelSettings, describe_settings, read_settings
+from longdoc.checkpoints.stored_heads import head_keys, spelled, stored_head, stored_readout
 from longdoc.checkpoints.taggers import holds_tagger, load_span_finder
 from longdoc.checkpoints.vocabulary import read_tokenizer
 from longdoc.errors import CannotWriteError, CheckpointError, UsageError
@@ -119,16 +120,14 @@ def save_model(
     encoder, readout = model.encoder, model.readout
     family, problem_type = family_of_encoder(encoder), task_named(settings.task).problem_type
     config, tensors = encoder_files(encoder, family)
-    format = None if family is None or problem_type is None else family.classifier
-    said = None if format is None else format.describe(settings.readout, config)
-    for name, tensor in readout.state_dict().items():
-        theirs = format.keys.to_theirs(name) if format is not None and said is not None else None
-        tensors[theirs or OWN_READOUT + name] = tensor
-    if format is not None and said is not None:
-        config |= {"architectures": [format.architecture], **said}
+    head = stored_head(family, settings, config)
+    tensors |= {spelled(head, name): tensor for name, tensor in readout.state_dict().items()}
+    if head is not None:
+        config |= {"architectures": [head.architecture], **head.said}
+    names = settings.labels if head is None else head.names
     config[OWN_MARK] = True
-    config["id2label"] = {str(number): label for number, label in enumerate(settings.labels)}
-    config["label2id"] = {label: number for number, label in enumerate(settings.labels)}
+    config["id2label"] = {str(number): name for number, name in enumerate(names)}
+    config["label2id"] = {name: number for number, name in enumerate(names)}
     if problem_type is not None:
         config["problem_type"] = problem_type
 
@@ -181,19 +180,14 @@ def load_model(folder: Path) -> tuple[LongDocModel, ModelSettings, DocumentToken
                 return model, settings, read_tokenizer(folder, model.encoder.config)
         raise _no_model(folder)
     settings = read_settings(folder)
-    checkpoint = open_checkpoint(folder)
-    _check_labels(folder, checkpoint, settings)
+    checkpoint = open_checkpoint(folder, head=lambda family: head_keys(family, settings))
+    tensors, head = stored_readout(checkpoint, settings)
+    _check_labels(folder, checkpoint, settings.labels if head is None else head.names)
     with torch.device("meta"):
         readout = settings.readout.build(checkpoint.encoder.config.width, settings.scores)
     wanted = readout.state_dict()
-    head = {name: tensor for name, tensor in checkpoint.head.items() if name in wanted}
-    format = None if checkpoint.family is None else checkpoint.family.classifier
-
-    def spell(name: str) -> str:
-        theirs = format.keys.to_theirs(name) if format is not None and name in head else None
-        return theirs or OWN_READOUT + name
-
-    assign(readout, head | checkpoint.readout, str(folder), spell=spell)
+    own = {name: tensor for name, tensor in tensors.items() if name in wanted or name in checkpoint.readout}
+    assign(readout, own, str(folder), spell=lambda name: spelled(head, name))
     tokenizer = read_tokenizer(folder, checkpoint.encoder.config)
     return LongDocModel(checkpoint.encoder, readout).eval(), settings, tokenizer
 
@@ -316,9 +310,9 @@ def _json(content: dict[str, Any]) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
-def _check_labels(folder: Path, checkpoint: Checkpoint, settings: ModelSettings) -> None:
+def _check_labels(folder: Path, checkpoint: Checkpoint, expected: tuple[str, ...]) -> None:
     names = checkpoint.config.get("id2label")
-    if isinstance(names, dict) and names != {str(number): label for number, label in enumerate(settings.labels)}:
+    if isinstance(names, dict) and names != {str(number): name for number, name in enumerate(expected)}:
         raise CheckpointError(
             f"`labels` in `{folder / 'longdoc.json'}` and `id2label` in `config.json` must name the same labels in the "
             "same order, but do not. One of the files was changed; change the other too."

@@ -111,6 +111,7 @@ class AnswersReadoutConfig(ReadoutSettings):
 
     whole_documents: ClassVar[bool] = False
     tokens_once: ClassVar[bool] = False
+    token_model: ClassVar[Literal["tagger", "answerer"] | None] = "answerer"
 
     kind: Literal["answers"] = "answers"
     head: HeadConfig = LinearHeadConfig()

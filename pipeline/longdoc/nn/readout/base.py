@@ -6,7 +6,7 @@ Shape letters: N chunks, L length, D width of the encoder, F width of a row, B d
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -110,6 +110,12 @@ class ReadoutSettings(Config):
     """Whether it scores documents as a whole; else their tokens."""
     tokens_once: ClassVar[bool] = True
     """Whether each token is scored in the one chunk where its context is widest; else in all that show it."""
+    token_model: ClassVar[Literal["tagger", "answerer"] | None] = None
+    """Which of the models that families of checkpoints have scores each token as its head does; None = none."""
+
+    def score_names(self, labels: tuple[str, ...]) -> tuple[str, ...] | None:
+        """What the scores are called, in their order; None where no family of checkpoints has such scores."""
+        return labels
 
 
 def ordinals_of(batch: ChunkBatch) -> Tensor:

@@ -129,6 +129,7 @@ class TokensReadoutConfig(ReadoutSettings):
     """Tags on the words of the whole document, decoded once, so that no span is cut where a chunk ends."""
 
     whole_documents: ClassVar[bool] = False
+    token_model: ClassVar[Literal["tagger", "answerer"] | None] = "tagger"
 
     kind: Literal["tokens"] = "tokens"
     head: HeadConfig = LinearHeadConfig()
@@ -154,6 +155,15 @@ class TokensReadoutConfig(ReadoutSettings):
         if tags is not None:
             read_tags(tags)
         return tags
+
+    def score_names(self, labels: tuple[str, ...]) -> tuple[str, ...] | None:
+        """The names of the tags (`O`, `B-LOC` ...); None where there is a sequence of them for each label."""
+        if self.tags is not None:
+            return self.tags
+        layers = self.layout(len(labels)).layers
+        if self.overlapping or len(layers) > 1:
+            return None
+        return tuple("O" if tag.role == "O" else f"{tag.role}-{labels[tag.label]}" for tag in layers[0])
 
     def layout(self, labels: int) -> TagLayout:
         """The tags of so many labels."""
