@@ -10,11 +10,11 @@ from pathlib import Path
 
 import torch
 
+from longdoc.checkpoints.claims import check_rows, classes_named
 from longdoc.checkpoints.classifiers import labels_of, longest_text
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.keymap import KeyMap, assign
 from longdoc.checkpoints.opening import OWN_MARK, Checkpoint, family_of, open_checkpoint, read_config
-from longdoc.checkpoints.reading import choice
 from longdoc.checkpoints.resolve import pinned_name, resolve_checkpoint
 from longdoc.checkpoints.settings import ModelSettings
 from longdoc.errors import CheckpointError
@@ -84,13 +84,9 @@ def holds_answerer(folder: Path) -> bool:
     if not (folder / "config.json").is_file():
         return False
     config = read_config(folder)
-    family, architectures = family_of(config), choice(config, "architectures", [])
+    family = family_of(config)
     format = None if family is None else family.answerer
-    return (
-        format is not None
-        and isinstance(architectures, list)
-        and (format.architecture in architectures and OWN_MARK not in config)
-    )
+    return format is not None and format.architecture in classes_named(config, folder) and OWN_MARK not in config
 
 
 def adopt_answer_head(readout: Readout, folder: Path) -> None:
@@ -118,6 +114,7 @@ def _open(folder: Path) -> tuple[Checkpoint, LinearHead, HeadKind]:
             f"`id2label` in `{folder / 'config.json'}` must name {_SCORES} scores, the start and the end of an answer, "
             "but does not. Choose another checkpoint."
         )
+    check_rows(folder, checkpoint.head, format, checkpoint.config, labels_of(checkpoint.config))
     described = format.head(checkpoint.config)
     with torch.device("meta"):
         head = described.build(checkpoint.encoder.config.width, _SCORES)

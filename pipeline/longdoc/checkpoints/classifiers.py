@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from longdoc.checkpoints import Checkpoint, adopt_head, open_checkpoint, resolve_checkpoint
+from longdoc.checkpoints.claims import check_rows, classes_named
 from longdoc.checkpoints.heads import ClassifierFormat
+from longdoc.checkpoints.keymap import assign
 from longdoc.checkpoints.opening import OWN_MARK, family_of, read_config
-from longdoc.checkpoints.reading import choice, whole
+from longdoc.checkpoints.reading import whole
 from longdoc.checkpoints.resolve import pinned_name
 from longdoc.checkpoints.settings import ModelSettings
 from longdoc.checkpoints.weights import read_json
@@ -63,13 +68,12 @@ def load_classifier(
             f"{checkpoint.architectures} does not. Fine-tune the encoder first: `longdoc train` does."
         )
     labels = labels_of(checkpoint.config)
+    check_rows(folder, checkpoint.head, format, checkpoint.config, labels)
     readout_config = format.readout(checkpoint.config)
-    readout = readout_config.build(checkpoint.encoder.config.width, len(labels))
-    if untrained := adopt_head(readout, checkpoint):
-        raise CheckpointError(
-            f"`{folder}` must hold the classification head that its configuration describes, but "
-            f"{', '.join(format.keys.to_theirs(name) or name for name in untrained)} cannot be filled from it."
-        )
+    with torch.device("meta"):
+        readout = readout_config.build(checkpoint.encoder.config.width, len(labels))
+    head = {name: tensor for name, tensor in checkpoint.head.items() if name in readout.state_dict()}
+    assign(readout, head, str(folder), spell=lambda name: format.keys.to_theirs(name) or name)
     size = min(longest_text(folder), checkpoint.encoder.config.max_len)
     settings = ModelSettings(
         task=_task(checkpoint.config, len(labels)),
@@ -127,12 +131,10 @@ def holds_classifier(folder: Path) -> bool:
         return False
     config = read_config(folder)
     family = family_of(config)
-    architectures = choice(config, "architectures", [])
     return (
         family is not None
         and family.classifier is not None
-        and isinstance(architectures, list)
-        and family.classifier.architecture in architectures
+        and family.classifier.architecture in classes_named(config, folder)
         and OWN_MARK not in config  # one of ours that was cut short
     )
 
@@ -152,15 +154,29 @@ def labels_of(config: Mapping[str, Any]) -> tuple[str, ...]:
         CheckpointError: it does not number its labels 0, 1 ..., or names one twice.
     """
     named = config.get("id2label")
-    if not isinstance(named, Mapping):
+    if named is None:
         return tuple(f"LABEL_{number}" for number in range(whole(config, "num_labels", 2, 1, 1 << 20)))
-    labels = [named.get(str(number)) for number in range(len(named))]
-    if not labels or not all(isinstance(label, str) for label in labels) or len(set(labels)) < len(labels):
+    if not isinstance(named, Mapping):
         raise CheckpointError(
-            f"`id2label` must name {len(named) or 'at least 1'} different labels under the numbers from 0, but does "
-            "not. Correct `config.json`."
+            "`id2label` must be an object with the names of the labels under the numbers from 0, but is a "
+            f'{type(named).__name__} instead. Write it as {{"0": ..., "1": ...}} in `config.json`.'
         )
-    return tuple(map(str, labels))
+    labels: list[str] = []
+    for number in range(max(len(named), 1)):
+        label = named.get(str(number))
+        if not isinstance(label, str) or not label.strip() or label in labels:
+            said = "has no number" if str(number) not in named else f"has {_shown(label)} under"
+            raise CheckpointError(
+                f"`id2label` must name {len(named) or 'at least 1'} different labels under the numbers from 0, but "
+                f"{said} {number}{' a second time' if label in labels else ''}. Give each label a name of its own, in "
+                "quotation marks, in `config.json`."
+            )
+        labels.append(label)
+    return tuple(labels)
+
+
+def _shown(label: object) -> str:
+    return "an empty name" if isinstance(label, str) and not label.strip() else json.dumps(label)[:60]
 
 
 def longest_text(folder: Path) -> int:
@@ -180,6 +196,17 @@ def own_task(checkpoint: Checkpoint, labels: Sequence[str]) -> str:
 
 
 def _task(config: Mapping[str, Any], labels: int) -> str:
-    """As transformers decides where `problem_type` is not given: one output is a number."""
+    """As transformers decides where `problem_type` is not given: one output is a number.
+
+    Raises:
+        CheckpointError: `problem_type` is none that there is.
+    """
     named = config.get("problem_type")
-    return _TASKS.get(named if isinstance(named, str) else "", "regression" if labels == 1 else "single_label")
+    if named is None:
+        return "regression" if labels == 1 else "single_label"
+    if not isinstance(named, str) or named not in _TASKS:
+        raise CheckpointError(
+            f"`problem_type` must be one of {', '.join(map(str, _TASKS))} or null, but is {json.dumps(named)[:60]} "
+            "instead. Correct `config.json`."
+        )
+    return _TASKS[named]

@@ -8,6 +8,7 @@ so does `AutoModelForSequenceClassification`, `...TokenClassification` or `...Qu
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from longdoc.checkpoints.answerers import holds_answerer, load_question_answerer
+from longdoc.checkpoints.claims import contradiction
 from longdoc.checkpoints.classifiers import holds_classifier, load_classifier
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.keymap import assign
@@ -30,6 +32,7 @@ from longdoc.checkpoints.opening import (
     OWN_MARK,
     Checkpoint,
     check_family,
+    family_of,
     open_checkpoint,
     read_config,
 )
@@ -37,6 +40,7 @@ from longdoc.checkpoints.settings import ModelSettings, describe_settings, read_
 from longdoc.checkpoints.stored_heads import head_keys, spelled, stored_head, stored_readout
 from longdoc.checkpoints.taggers import holds_tagger, load_span_finder
 from longdoc.checkpoints.vocabulary import read_tokenizer
+from longdoc.checkpoints.weights import tensor_names
 from longdoc.errors import CannotWriteError, CheckpointError, UsageError
 from longdoc.files import write_folder
 from longdoc.linear import LINEAR_FILE, LinearClassifier
@@ -294,6 +298,11 @@ def _no_model(folder: Path) -> CheckpointError:
             "or copy it again."
         )
     check_family(folder, config)
+    family = family_of(config)
+    with contextlib.suppress(CheckpointError):  # damaged weights say so themselves where they are wanted
+        names = tensor_names(folder)
+        if family and (said := contradiction(folder, config, family, tuple(FAMILIES.values()), names)):
+            return CheckpointError(said)
     return CheckpointError(
         f"`{folder}` must be a model that answers, but `architectures` in its `config.json` names "
         f"{_named(config)}: an encoder without a head that does. Train one on it first: `longdoc train --set "

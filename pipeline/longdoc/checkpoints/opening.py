@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import torch
 from torch import Tensor
 
 from longdoc.checkpoints.bert import BERT
+from longdoc.checkpoints.claims import class_by_tensors, classes_named, family_by_tensors
 from longdoc.checkpoints.deberta import DEBERTA
 from longdoc.checkpoints.distilbert import DISTILBERT
 from longdoc.checkpoints.electra import ELECTRA
@@ -30,7 +32,7 @@ from longdoc.checkpoints.nomic import NOMIC_BERT
 from longdoc.checkpoints.reading import check_sizes, encoder_config
 from longdoc.checkpoints.roberta import CAMEMBERT, ROBERTA, XLM_ROBERTA
 from longdoc.checkpoints.ultrabert import ULTRABERT
-from longdoc.checkpoints.weights import read_json, read_tensors
+from longdoc.checkpoints.weights import read_json, read_tensors, tensor_names
 from longdoc.errors import CheckpointError, UsageError
 from longdoc.nn import Encoder, EncoderConfig
 
@@ -66,8 +68,12 @@ OWN_LANGUAGE_HEAD = "longdoc.language_head."
 OWN_MARK = "longdoc_settings"
 """Key in the `config.json` of a model folder: it is not whole without its `longdoc.json`."""
 
+_WRAPPINGS = ("module.", "_orig_mod.")
+
 _told: set[Path] = set()
 """Folders of whose code it was said that it is not run: a command may open one twice."""
+_without_class: set[Path] = set()
+"""Folders of which it was said what they are taken to be."""
 
 logger = logging.getLogger(__name__)
 
@@ -126,13 +132,27 @@ def check_family(folder: Path, config: Mapping[str, Any]) -> None:
 def read_config(folder: Path) -> dict[str, Any]:
     """A folder's `config.json`, in the words that transformers has for its family.
 
+    Where it has no `architectures` and the weights hold a head, these say which class it is.
+
     Raises:
         CheckpointError: it is missing or no object, or says of its family what cannot be followed.
     """
     config = read_json(folder / "config.json")
-    for family in _FAMILIES:
-        if family.translate is not None and (said := family.translate(config)) is not None:
-            return said
+    told = (each.translate(config) for each in _FAMILIES if each.translate is not None)
+    config = next((said for said in told if said is not None), config)
+    family = family_of(config)
+    if family is None or classes_named(config, folder) or OWN_MARK in config:
+        return config
+    with contextlib.suppress(CheckpointError):  # whoever wants the weights says what is wrong with them
+        if (found := class_by_tensors(family, config, tensor_names(folder))) is not None:
+            if folder not in _without_class:
+                _without_class.add(folder)
+                logger.warning(
+                    "`architectures` in %s is not there; by its tensors it is taken to be %s.",
+                    folder / "config.json",
+                    found,
+                )
+            return {**config, "architectures": [found]}
     return config
 
 
@@ -194,7 +214,9 @@ def _load(
     language_head: dict[str, Tensor] = {}
     stored: dict[str, str] = {}
     seen: set[str] = set()
+    stored_names: list[str] = []
     for stored_name, tensor in read_tensors(folder):
+        stored_names.append(stored_name)
         name = stored_name if family is None else family.fix_name(stored_name)
         if name in seen:
             unexpected.append(f"{stored_name} (a second time)")
@@ -222,11 +244,29 @@ def _load(
     def spell(name: str) -> str:
         return stored.get(name) or (OWN_ENCODER + name if family is None else family.spell(name))
 
-    assign(encoder, ours, str(folder), unexpected, spell)
+    try:
+        assign(encoder, ours, str(folder), unexpected, spell)
+    except CheckpointError as error:
+        if family is None or not (hint := _hint(config, family, stored_names)):
+            raise
+        raise CheckpointError(f"{error}{hint}") from None
     encoder.carried = carried
     if left_aside:
         logger.info("left aside in %s, since the encoder does not use them: %s", folder, ", ".join(left_aside))
     return Checkpoint(config, encoder.eval(), readout, head, language_head, tuple(left_aside))
+
+
+def _hint(config: Mapping[str, Any], family: Family, names: Sequence[str]) -> str:
+    """What else the names of tensors that do not fit may be, behind the error that lists them."""
+    if wrapped := next((prefix for prefix in _WRAPPINGS if names and all(n.startswith(prefix) for n in names)), None):
+        return (
+            f" All of them begin with {wrapped!r}: they were saved from a model inside another "
+            f"(`DistributedDataParallel`, `torch.compile`). Save the one that is inside (`model.{wrapped[:-1]}`) again."
+        )
+    true = family_by_tensors([family, *_FAMILIES], names)
+    if true is None or true is family:
+        return ""
+    return f" `model_type` is `{config.get('model_type')}`, but the tensors have the names of `{true.model_type}`."
 
 
 def _parts(family: Family, name: str, tensor: Tensor, heads: int) -> dict[str, Tensor]:

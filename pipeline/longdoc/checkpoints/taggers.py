@@ -10,11 +10,11 @@ from pathlib import Path
 
 import torch
 
+from longdoc.checkpoints.claims import check_rows, classes_named
 from longdoc.checkpoints.classifiers import labels_of, longest_text
 from longdoc.checkpoints.family import Family
 from longdoc.checkpoints.keymap import KeyMap, assign
 from longdoc.checkpoints.opening import OWN_MARK, Checkpoint, family_of, open_checkpoint, read_config
-from longdoc.checkpoints.reading import choice
 from longdoc.checkpoints.resolve import pinned_name, resolve_checkpoint
 from longdoc.checkpoints.settings import ModelSettings
 from longdoc.errors import CheckpointError, UsageError
@@ -84,13 +84,9 @@ def holds_tagger(folder: Path) -> bool:
     if not (folder / "config.json").is_file():
         return False
     config = read_config(folder)
-    family, architectures = family_of(config), choice(config, "architectures", [])
+    family = family_of(config)
     format = None if family is None else family.tagger
-    return (
-        format is not None
-        and isinstance(architectures, list)
-        and (format.architecture in architectures and OWN_MARK not in config)
-    )
+    return format is not None and format.architecture in classes_named(config, folder) and OWN_MARK not in config
 
 
 def _open(folder: Path) -> tuple[Checkpoint, LinearHead, tuple[str, ...]]:
@@ -103,6 +99,7 @@ def _open(folder: Path) -> tuple[Checkpoint, LinearHead, tuple[str, ...]]:
             f"{checkpoint.architectures} does not. Choose a checkpoint that was fine-tuned for tokens."
         )
     labels = labels_of(checkpoint.config)
+    check_rows(folder, checkpoint.head, format, checkpoint.config, labels)
     with torch.device("meta"):
         head = format.head(checkpoint.config).build(checkpoint.encoder.config.width, len(labels))
     assign(head, checkpoint.head, str(folder), spell=lambda name: format.keys.to_theirs(name) or name)

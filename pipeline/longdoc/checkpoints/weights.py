@@ -12,9 +12,10 @@ from torch import Tensor
 
 from longdoc.errors import CheckpointError
 
-__all__ = ["read_json", "read_tensors", "weight_files"]
+__all__ = ["read_json", "read_tensors", "tensor_names", "weight_files"]
 
 _LARGEST_HEADER = 100_000_000  # bytes, the limit of the format
+_POINTER = b"version https://git-lfs"
 _PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "model.pt", "model.pth", "pytorch_model.pt")
 
 
@@ -70,6 +71,22 @@ def weight_files(folder: Path) -> list[Path]:
     )
 
 
+def tensor_names(folder: Path) -> list[str]:
+    """The names of the tensors of a checkpoint folder; none of them is read.
+
+    Raises: as `read_tensors`.
+    """
+    names: list[str] = []
+    for path in weight_files(folder):
+        _check_header(path)
+        try:
+            with safe_open(path, framework="pt") as file:
+                names.extend(file.keys())
+        except (SafetensorError, OSError):
+            raise _damaged(path) from None
+    return names
+
+
 def read_tensors(folder: Path) -> Iterator[tuple[str, Tensor]]:
     """Each tensor of a checkpoint folder with its name, one after the other; they may be views of the file.
 
@@ -89,7 +106,14 @@ def read_tensors(folder: Path) -> Iterator[tuple[str, Tensor]]:
 def _check_header(path: Path) -> None:
     """The library keeps the last of two entries with one name; two readers may then see two models."""
     with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
+        start = file.read(8)
+        if start + file.read(len(_POINTER) - 8) == _POINTER:
+            raise CheckpointError(
+                f"`{path}` must be a safetensors file, but is a pointer of Git LFS to one. Fetch the weights "
+                "themselves: `git lfs pull` in that folder, or download the file from the hub."
+            )
+        file.seek(8)
+        length = int.from_bytes(start, "little")
         if not 0 < length <= min(_LARGEST_HEADER, path.stat().st_size):
             raise _damaged(path)
         header = file.read(length)

@@ -56,8 +56,9 @@ def test_a_head_that_is_not_there_is_not_made_up(folder: Path) -> None:
     del tensors["classifier.weight"]
     save_file(tensors, folder / "model.safetensors")
     message = (
-        f"`{folder}` must hold the classification head that its configuration describes, but classifier.weight cannot "
-        "be filled from it."
+        f"`{folder}` must hold exactly the tensors that its configuration describes, but does not. Missing: "
+        "classifier.weight. Check that `config.json` and the weights belong together, and fetch the checkpoint again "
+        "if it is damaged."
     )
     with pytest.raises(CheckpointError, match=f"^{re.escape(message)}$"):
         load_classifier(folder)
