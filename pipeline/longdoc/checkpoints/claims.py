@@ -25,10 +25,9 @@ def classes_named(config: Mapping[str, Any], folder: Path) -> list[str]:
     if named is None:
         return []
     if not isinstance(named, list) or not all(isinstance(name, str) for name in named):
-        kind = "the string" if isinstance(named, str) else "a"
-        what = repr(named[:60]) if isinstance(named, str) else type(named).__name__
+        found = f"the string {named[:60]!r}" if isinstance(named, str) else f"of type {type(named).__name__}"
         raise CheckpointError(
-            f"`architectures` in `{folder / 'config.json'}` must be a list of names of classes, but is {kind} {what} "
+            f"`architectures` in `{folder / 'config.json'}` must be a list of names of classes, but is {found} "
             'instead. Write it as ["..."].'
         )
     return named
