@@ -85,7 +85,8 @@ def test_what_can_be_described_can_be_built_or_is_refused(family: str, tmp_path:
 def test_what_decides_what_a_folder_is_may_be_anything(key: str, junk: Any, tmp_path: Path) -> None:
     config = described("bert") | {"architectures": ["BertForSequenceClassification"], key: junk}
     (tmp_path / "config.json").write_text(json.dumps(config))
-    assert holds_classifier(tmp_path) in (True, False)
+    with contextlib.suppress(CheckpointError):
+        assert holds_classifier(tmp_path) in (True, False)
     assert family_of(config) in (None, *FAMILIES.values())
     with contextlib.suppress(CheckpointError):
         assert len(labels_of(config)) >= 1

@@ -80,7 +80,11 @@ def load_question_answerer(
 
 
 def holds_answerer(folder: Path) -> bool:
-    """Whether a folder is a question answering model that transformers saved, as far as its `config.json` says."""
+    """Whether a folder is a question answering model that transformers saved, as far as its `config.json` says.
+
+    Raises:
+        CheckpointError: that is no object, or lists its classes in no list.
+    """
     if not (folder / "config.json").is_file():
         return False
     config = read_config(folder)

@@ -126,7 +126,11 @@ def start_readout(
 
 
 def holds_classifier(folder: Path) -> bool:
-    """Whether a folder is a sequence classification model that transformers saved, as far as its `config.json` says."""
+    """Whether a folder is a sequence classification model that transformers saved, as far as its `config.json` says.
+
+    Raises:
+        CheckpointError: that is no object, or lists its classes in no list.
+    """
     if not (folder / "config.json").is_file():
         return False
     config = read_config(folder)
@@ -158,7 +162,7 @@ def labels_of(config: Mapping[str, Any]) -> tuple[str, ...]:
         return tuple(f"LABEL_{number}" for number in range(whole(config, "num_labels", 2, 1, 1 << 20)))
     if not isinstance(named, Mapping):
         raise CheckpointError(
-            "`id2label` must be an object with the names of the labels under the numbers from 0, but is a "
+            "`id2label` must be an object with the names of the labels under the numbers from 0, but is of type "
             f'{type(named).__name__} instead. Write it as {{"0": ..., "1": ...}} in `config.json`.'
         )
     labels: list[str] = []

@@ -64,7 +64,7 @@ def test_a_string_is_no_list_of_classes(folder: Path) -> None:
         "'BertForSequenceClassification' instead. Write it as [\"...\"]."
     )
     reconfigure(folder, architectures={"0": "BertForSequenceClassification"})
-    assert "but is a dict instead" in told(folder)
+    assert "but is of type dict instead" in told(folder)
 
 
 def test_without_architectures_the_tensors_say_which_class_it_is(
@@ -151,8 +151,8 @@ def test_labels_that_are_no_names(folder: Path, names: dict[str, object], said: 
 def test_a_list_of_labels_and_a_kind_of_problem_that_there_is_not(folder: Path) -> None:
     reconfigure(folder, id2label=["a", "b", "c"])
     assert told(folder) == (
-        "`id2label` must be an object with the names of the labels under the numbers from 0, but is a list instead. "
-        'Write it as {"0": ..., "1": ...} in `config.json`.'
+        "`id2label` must be an object with the names of the labels under the numbers from 0, but is of type list "
+        'instead. Write it as {"0": ..., "1": ...} in `config.json`.'
     )
     reconfigure(folder, id2label={"0": "a", "1": "b", "2": "c"}, problem_type="foo")
     assert re.fullmatch(
