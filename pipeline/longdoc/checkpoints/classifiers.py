@@ -184,7 +184,10 @@ def _shown(label: object) -> str:
 
 
 def longest_text(folder: Path) -> int:
-    """The longest text that the tokenizer cuts its texts to; old ones say 1e30 for "none"."""
+    """The longest text that the tokenizer cuts its texts to; old ones say 1e30 for "none".
+
+    What is no length (0, -1, "64") is none here; `read_files` of the tokenizer says so.
+    """
     path = folder / "tokenizer_config.json"
     limit = read_json(path).get("model_max_length") if path.is_file() else None
     return int(limit) if isinstance(limit, int | float) and 4 <= limit < _NO_LIMIT else _NO_LIMIT

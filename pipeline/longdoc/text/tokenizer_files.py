@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,11 @@ CONTROL_TOKENS = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_toke
 
 VOCABULARIES = ("vocab.txt", "vocab.json", "merges.txt", "spiece.model", "spm.model", "sentencepiece.bpe.model")
 """Files from which a `tokenizer.json` was once made; they are carried along."""
+
+_SHORTEST = 4
+"""The fewest tokens of a chunk that can be meant: two special ones and some of the text."""
+
+logger = logging.getLogger(__name__)
 
 _UNLIMITED = int(1e30)  # what transformers writes for "no limit"
 
@@ -54,6 +60,17 @@ def read_files(folder: Path) -> TokenizerFiles:
     settings: dict[str, Any] = {"model_max_length": _read_json(folder / "config.json").get("max_position_embeddings")}
     for name in ("special_tokens_map.json", "tokenizer_config.json"):
         settings |= {key: value for key, value in _read_json(folder / name).items() if value is not None}
+    limit = settings["model_max_length"]
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= _SHORTEST):
+        logger.warning(
+            "`model_max_length` of the tokenizer in %s must be a number of at least %d or null, but is %s instead. It "
+            "is not heeded: chunks are as long as the encoder allows. Correct `tokenizer_config.json`, or set "
+            "`chunking.size`.",
+            folder,
+            _SHORTEST,
+            json.dumps(limit)[:60],
+        )
+        settings["model_max_length"] = None
     vocabularies = {name: (folder / name).read_bytes() for name in VOCABULARIES if (folder / name).is_file()}
     serialised = (folder / "tokenizer.json").read_text(encoding="utf-8", errors="replace")
     return TokenizerFiles(serialised, settings, vocabularies)

@@ -87,3 +87,25 @@ def test_code_of_others_is_not_passed_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("token", "content"), [("[A]", "[A]"), ({"content": "[A]", "lstrip": 1}, "[A]"), (None, None)])
 def test_a_token_may_be_given_in_two_ways(token: object, content: str | None) -> None:
     assert token_content(token) == content
+
+
+@pytest.mark.parametrize("limit", [0, -1, 2, "64", True])
+def test_a_limit_that_is_no_length_is_named_and_not_heeded(
+    limit: object, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(tmp_path, tokenizer_config={"model_max_length": limit})
+    assert read_files(tmp_path).settings["model_max_length"] is None
+    assert caplog.messages == [
+        f"`model_max_length` of the tokenizer in {tmp_path} must be a number of at least 4 or null, but is "
+        f"{json.dumps(limit)} instead. It is not heeded: chunks are as long as the encoder allows. Correct "
+        "`tokenizer_config.json`, or set `chunking.size`."
+    ]
+
+
+@pytest.mark.parametrize("limit", [4, 512, 1e30, None])
+def test_a_limit_that_is_a_length_or_none_is_no_matter(
+    limit: object, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(tmp_path, tokenizer_config={"model_max_length": limit})
+    assert read_files(tmp_path).settings["model_max_length"] == limit
+    assert not caplog.messages
