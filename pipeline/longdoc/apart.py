@@ -5,15 +5,19 @@ from __future__ import annotations
 import fnmatch
 import glob
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from longdoc.errors import UsageError
 
 __all__ = ["check_apart"]
 
+_INSIDE = "lies in"
 
-def check_apart(path: Path, read: Mapping[str, Iterable[str | Path]], name: str = "output") -> None:
+
+def check_apart(
+    path: Path, read: Mapping[str, Iterable[str | Path]], name: str = "output", *, homes: Collection[str] = ()
+) -> None:
     """Refuse an output that is, lies in or holds what the same command reads: its files would be read as inputs the
     next time, or replace some of them. Links are followed.
 
@@ -22,13 +26,16 @@ def check_apart(path: Path, read: Mapping[str, Iterable[str | Path]], name: str 
         read: what is read, by the name that the user knows it under: files, folders, patterns. What is not here (a name
             of a hub) is let by.
         name: of the output.
+        homes: those names of `read` in whose folders the output may lie, in a place of its own: nothing there is read
+            but by its name, as in a model folder.
 
     Raises:
         UsageError: names both.
     """
     for option, inputs in read.items():
         for given in inputs:
-            if relation := _relation(path, os.fspath(given)):
+            relation = _relation(path, os.fspath(given))
+            if relation and not (relation == _INSIDE and option in homes):
                 raise UsageError(
                     f"`{name}` must lie apart from what `{option}` names, but {path} {relation} {given}. Name another "
                     "place, beside it."
@@ -47,7 +54,7 @@ def _relation(path: Path, given: str) -> str | None:
         return "holds"
     for number, folder in enumerate(target.parents):
         if _is_same(folder, source) and _may_match(pattern, target.parts[-number - 1 :]):
-            return "may match" if pattern else "lies in"
+            return "may match" if pattern else _INSIDE
     return None
 
 

@@ -109,7 +109,7 @@ def test_imported_it_stays_a_classifier(tmp_path: Path) -> None:
     folder = published("roberta", tmp_path / "theirs")
     done = CliRunner().invoke(app, ["import-checkpoint", str(folder), str(tmp_path / "ours")])
     assert done.exit_code == 0
-    assert "weights, a classifier of 3 labels; in " in done.output
+    assert "weights, with a head for 3 labels; in " in done.output
     before, after = Pipeline.load(folder), Pipeline.load(tmp_path / "ours")
     assert [answer.labels for answer in after.predict([*SHORT, LONG])] == [
         answer.labels for answer in before.predict([*SHORT, LONG])

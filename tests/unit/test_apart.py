@@ -85,6 +85,9 @@ def test_two_names_of_one_folder_are_one(here: Path) -> None:
     if not os.path.samefile("letters", "link"):  # noqa: PTH121
         pytest.skip("no links here")
     check_apart(here / "other", {"--model": [here / "models" / "mine"]})
+    check_apart(here / "models" / "mine" / "test", {"--model": ["models/mine"]}, homes=("--model",))
+    with pytest.raises(UsageError, match=r"but .* is models/mine"):
+        check_apart(here / "models" / "mine", {"--model": ["models/mine"]}, homes=("--model",))
     with pytest.raises(UsageError, match="lies in"):
         check_apart(here / "link" / ".." / "models" / "mine" / "x", {"--model": ["models/mine"]})
 

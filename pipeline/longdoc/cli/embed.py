@@ -55,7 +55,7 @@ def embed(
         from longdoc.jobs.runner import run_job
 
         check_folder_output(output, written=False)
-        check_apart(output, {"--input": [*inputs, *(more or [])], "--model": [model]})
+        check_apart(output, {"--input": [*inputs, *(more or [])], "--model": [model]}, homes=("--model",))
         given = [f"embedding.{key}={_quoted(value)}" for key, value in (("parts", parts), ("prompt", prompt)) if value]
         resolved = _settled(load(config, [*(overrides or []), *given], "embed", HEEDS), model)
         options = {"workers": workers, "max_failures": max_failures}

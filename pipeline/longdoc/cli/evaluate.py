@@ -28,7 +28,7 @@ def evaluate(
     """
     with faults_as_exit_status():
         from longdoc.apart import check_apart
-        from longdoc.cli.trained import settled
+        from longdoc.cli.trained import own_chunking, settled
         from longdoc.config import dump_resolved
         from longdoc.errors import DataError, counted
         from longdoc.files import check_folder_output, make_folder, write_text
@@ -37,9 +37,10 @@ def evaluate(
         from longdoc.report.evaluation import evaluation_plots, metrics_table
         from longdoc.training.evaluation import evaluate_documents
 
-        resolved = settled(load(config, overrides, "evaluate", HEEDS), model)
+        base = own_chunking(model, config, overrides)
+        resolved = settled(load(config, overrides, "evaluate", HEEDS, base), model)
+        check_apart(output, {"--data": data, "--model": [model]}, homes=("--model",))
         check_folder_output(output)
-        check_apart(output, {"--data": data, "--model": [model]})
         documents = load_labelled(data, resolved.read)
         if not documents:
             raise DataError("`--data` must hold at least 1 document, but holds none.")

@@ -28,7 +28,7 @@ def explain(
     """
     with faults_as_exit_status():
         from longdoc.apart import check_apart
-        from longdoc.cli.trained import settled
+        from longdoc.cli.trained import own_chunking, settled
         from longdoc.config import dump_resolved
         from longdoc.errors import counted
         from longdoc.evidence import chunks_of_result
@@ -39,9 +39,10 @@ def explain(
         from longdoc.report.html import ExplainedDocument, explanation_page
         from longdoc.types import Document, DocumentFailure
 
-        resolved = settled(load(config, overrides, "explain", HEEDS), model)
+        base = own_chunking(model, config, overrides)
+        resolved = settled(load(config, overrides, "explain", HEEDS, base), model)
         check_file_output(output)
-        check_apart(output, {"--input": inputs, "--model": [model]})
+        check_apart(output, {"--input": inputs, "--model": [model]}, homes=("--model",))
         pipeline = Pipeline.load(model, resolved.prediction)
         items: list[ExplainedDocument] = []
         left_out = 0

@@ -46,7 +46,7 @@ def predict(
     """
     with faults_as_exit_status(lambda: "Finished parts are kept: the same command goes on."):
         from longdoc.apart import check_apart
-        from longdoc.cli.trained import settled
+        from longdoc.cli.trained import own_chunking, settled
         from longdoc.config import dump_resolved
         from longdoc.files import check_folder_output
         from longdoc.jobs.row_kinds import rows_of
@@ -54,8 +54,9 @@ def predict(
         from longdoc.tasks import task_named
 
         check_folder_output(output, written=False)
-        check_apart(output, {"--input": [*inputs, *(more or [])], "--model": [model]})
-        resolved = settled(load(config, overrides, "predict", HEEDS), model)
+        base = own_chunking(model, config, overrides)
+        resolved = settled(load(config, overrides, "predict", HEEDS, base), model)
+        check_apart(output, {"--input": [*inputs, *(more or [])], "--model": [model]}, homes=("--model",))
         given = {"engine": engine, "workers": workers, "max_failures": max_failures, "evidence": evidence}
         job = resolved.job.model_validate(
             resolved.job.model_dump() | {key: value for key, value in given.items() if value is not None}

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from longdoc.config import RunConfig
     from longdoc.nn import EncoderConfig
 
-__all__ = ["model_settings", "settled", "stored_encoder"]
+__all__ = ["model_settings", "own_chunking", "settled", "stored_encoder"]
 
 
 def model_settings(folder: Path) -> ModelSettings:
@@ -24,6 +24,17 @@ def model_settings(folder: Path) -> ModelSettings:
     from longdoc.checkpoints.settings import read_settings
 
     return read_settings(folder) if (folder / "longdoc.json").is_file() else load_model(folder)[1]
+
+
+def own_chunking(folder: Path, *given: object) -> dict[str, Any]:
+    """The model's chunking as the base of a configuration, so that one key over it is judged beside the model's others.
+
+    Args:
+        given: the file and the overrides; without any nothing is looked at.
+    """
+    if not any(given) or not (folder / "longdoc.json").is_file():
+        return {}  # what is no model folder is said once the configuration is known to be right
+    return {"chunking": model_settings(folder).chunking.model_dump(mode="json")}
 
 
 def stored_encoder(folder: Path) -> EncoderConfig | None:

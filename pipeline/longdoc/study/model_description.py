@@ -67,7 +67,8 @@ def model_table(description: Mapping[str, Any]) -> str:
             f"{encoder['family'] or 'of its own kind'}, {encoder['layers']} x {encoder['width']}, {encoder['heads']} "
             f"heads, {encoder['vocab_size']:,} words",
         ),
-        ("positions", f"{encoder['positions']}, {_reach(encoder['max_tokens'])}"),
+        ("positions", f"{encoder['positions']}, {_reach(encoder['max_tokens'])}{_settings(encoder['position'])}"),
+        ("attention", _attention(encoder["attention"])),
     ]
     if description["kind"] == "model":
         chunking, readout, decisions = description["chunking"], description["readout"], description["decisions"]
@@ -97,6 +98,8 @@ def _encoder(encoder: Encoder) -> dict[str, Any]:
         "heads": config.heads,
         "vocab_size": config.vocab_size,
         "positions": config.position.kind,
+        "position": config.position.model_dump(mode="json", exclude_defaults=True) | {"kind": config.position.kind},
+        "attention": config.model_dump(mode="json", include={"causal", "window", "global_tokens", "masks"}),
         "max_tokens": encoder.max_tokens,
     }
 
@@ -107,6 +110,17 @@ def _weights(module: Any) -> int:
 
 def _reach(limit: int | None) -> str:
     return "chunks of any size" if limit is None else f"chunks of at most {limit} tokens"
+
+
+def _settings(position: Mapping[str, Any]) -> str:
+    """What of a position encoding is not at its default."""
+    return "".join(f", {key} {value}" for key, value in position.items() if key != "kind")
+
+
+def _attention(rules: Mapping[str, Any]) -> str:
+    """Which keys a token may attend to, beside those of padding."""
+    said = [f"{key.replace('_', ' ')} {value}" for key, value in rules.items() if value not in (None, False, 0, [], ())]
+    return ", ".join(said) or "every token to every other"
 
 
 def _word(value: Any) -> str:

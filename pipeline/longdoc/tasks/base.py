@@ -89,7 +89,7 @@ class Task(ABC):
         Raises:
             UsageError: the task asks no questions, but there is one.
         """
-        if question is not None or context is not None or texts is None:
+        if question is not None or context is not None:
             raise UsageError(
                 f"`question` and `context` belong to models that answer questions, but this one's task is {self.name}. "
                 "Pass texts."

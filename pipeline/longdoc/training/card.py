@@ -42,8 +42,8 @@ Chunks of {settings.chunking.size} tokens that share {settings.chunking.overlap}
 {counted(report.train_documents, "document")}, {counted(training.num_train_epochs, "epoch")}, \
 {counted(report.steps, "optimiser step")}, seed {training.seed}, {report.seconds:.0f} s. \
 Frozen: {", ".join(training.freeze) or "nothing"}. {_sampling(training)}{_lora(training)}\
-Training documents left out: {report.empty_documents} without a token,
-{report.unreadable_documents} that the tokenizer hardly knows.
+Training documents left out: {report.empty_documents} without a
+token, {report.unreadable_documents} that the tokenizer hardly knows.
 
 ## Validation
 

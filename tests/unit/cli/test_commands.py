@@ -258,7 +258,8 @@ def test_a_training_that_is_stopped_at_once_says_what_is_kept(
             os.kill(os.getpid(), signal.SIGTERM)
 
     monkeypatch.setattr(TrainingRun, stage, stop)
-    result = run("train", "--config", TINY, "--data", data, "--validation", data, "--output", tmp_path / "m", expect=75)
+    result = run("train", "--config", TINY, "--data", data, "--validation", data, "--output", tmp_path / "m",
+                 "--set", "data.allow_shared_ids=true", expect=75)  # fmt: skip
     best = tmp_path / "m" / "checkpoints" / "best"
     assert result.output.splitlines()[-1] == (
         f"longdoc: stopped. The best epoch so far is the model folder {best}: move it to keep it. The same command "
@@ -400,6 +401,7 @@ def test_inspect_model_says_what_a_folder_is(run, model: Path, tmp_path: Path) -
     assert described["parameters"]["readout"] == (32 * 3 + 3) + (32 * 128 + 128 + 128)  # head, merger
     told = run("inspect", "model", "--model", model).output
     assert "chunks        32 tokens, 2 of them special, 8 shared; read: all\n" in told
+    assert "\nattention     every token to every other\n" in told
     assert told.endswith(f"{model}: a model\n")
     assert "an encoder without a task" in run("inspect", "model", "--model", "default").output
 
@@ -419,7 +421,8 @@ def test_training_says_what_it_left_out(run, data: Path, tmp_path: Path) -> None
         file.write('{"id": "blank", "text": " ", "label": "letter"}\n')
         file.write(json.dumps({"id": "strange", "text": "\U0001f9ff" * 40, "label": "letter"}) + "\n")
     told = run("train", "--config", TINY, "--set", "training.num_train_epochs=1", "--data", data,
-               "--validation", data, "--output", tmp_path / "m").output.splitlines()  # fmt: skip
+               "--validation", data, "--set", "data.allow_shared_ids=true",
+               "--output", tmp_path / "m").output.splitlines()  # fmt: skip
     assert told[-4:-1] == [
         "longdoc: 1 training document without a token, left out.",
         "longdoc: 1 training document that the tokenizer hardly knows, left out.",
@@ -441,3 +444,10 @@ def test_verifying_and_exporting_do_without_torch(run, model: Path, data: Path, 
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert shown.stdout.strip() == "[0, 0] False", shown.stderr
+
+
+def test_one_key_of_the_chunking_is_judged_beside_those_of_the_model(run, model: Path, data: Path, tmp_path) -> None:
+    size = load_config(TINY).chunking.size
+    told = run("predict", "--model", model, "--input", data, "--output", tmp_path / "o", "--set", "chunking.size=64",
+               expect=2).output  # fmt: skip
+    assert told == f"longdoc: `chunking.size` is {size} in this model, and training has fixed it. Leave it out.\n"

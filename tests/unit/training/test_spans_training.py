@@ -83,6 +83,7 @@ def run(folder: Path, kept: float, readout: dict[str, object]) -> tuple[Pipeline
                 "readout": {"kind": "tokens", "head": {"kind": "linear", "dropout": 0.0}, **readout},
             },
             "chunking": {"size": 32, "overlap": 8},
+            "data": {"allow_shared_ids": True},
             "training": {
                 "freeze": ["encoder"], "num_train_epochs": 2, "per_device_train_batch_size": 2,
                 "learning_rate": 1e-2, "kept_rows_gb": kept,
