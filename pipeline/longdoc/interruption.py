@@ -3,14 +3,77 @@ once."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
 import threading
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
-__all__ = ["Interruption"]
+__all__ = ["Interruption", "raising", "starting_up", "was_raised"]
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_EX_TEMPFAIL = 75
+
+_Handler = Callable[[int, "FrameType | None"], None]
+
+_raised = threading.Event()
+"""A signal has raised KeyboardInterrupt since `raising` began."""
+
+
+def was_raised() -> bool:
+    """Whether a signal has raised KeyboardInterrupt in the command at work.
+
+    Code that imports a library while the signal comes may turn it into another error, or leave a library half imported
+    that breaks later: such an error is no fault.
+    """
+    return _raised.is_set()
+
+
+@contextlib.contextmanager
+def raising() -> Iterator[None]:
+    """SIGTERM ends a command as Ctrl-C does, since schedulers send it before they kill; `was_raised` knows of both."""
+    _raised.clear()
+    with _handled_by(_raise):
+        yield
+
+
+@contextlib.contextmanager
+def starting_up() -> Iterator[None]:
+    """Until a command is at work either signal ends the process at once, with one line and status 75."""
+    with _handled_by(_leave):
+        yield
+
+
+class _StopError(KeyboardInterrupt):
+    """Where a library runs code from a string as it is imported and a plain KeyboardInterrupt passes through, Python
+    ends the process by SIGINT at last, whatever status was asked for; a subclass has no such effect."""
+
+
+def _raise(number: int, frame: FrameType | None) -> None:
+    _raised.set()
+    raise _StopError
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    # No exception: in the middle of an import nobody knows what becomes of one. Nothing is open yet.
+    os.write(2, b"longdoc: stopped. Run the same command again.\n")
+    os._exit(_EX_TEMPFAIL)
+
+
+@contextlib.contextmanager
+def _handled_by(handler: _Handler) -> Iterator[None]:
+    """In the main thread, since Python forbids it elsewhere; a signal that is ignored stays so (`nohup`)."""
+    before: dict[signal.Signals, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        heard = [number for number in _SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+        before = {number: signal.signal(number, handler) for number in heard}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
 
 
 class Interruption:
@@ -43,5 +106,5 @@ class Interruption:
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.requested or not self.patient:
             # Not one of our own errors: code that guards against any `Exception` of a document must not swallow it.
-            raise KeyboardInterrupt
+            _raise(number, frame)
         self.requested = True

@@ -19,6 +19,7 @@ from longdoc.cli import (
     train,
     verify,
 )
+from longdoc.interruption import starting_up
 from longdoc.version import __version__
 
 __all__ = ["app", "main"]
@@ -63,4 +64,5 @@ app.add_typer(inspect.app, name="inspect")
 
 def main() -> None:
     """Run the command line; faults that a user can mend end in one line on standard error and a documented status."""
-    app()
+    with starting_up():
+        app()

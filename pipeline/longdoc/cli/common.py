@@ -6,13 +6,10 @@ import contextlib
 import errno
 import math
 import os
-import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -99,6 +96,7 @@ def quiet_libraries() -> None:
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
 
+_STOPPED = 75
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 
 
@@ -113,17 +111,24 @@ def faults_as_exit_status(
             will do.
     """
     from longdoc.errors import LongDocError
+    from longdoc.interruption import raising, was_raised
 
     quiet_libraries()
     try:
-        with _terminated_like_interrupted():
+        with raising():
             yield
     except LongDocError as error:
+        if was_raised() and error.exit_status != _STOPPED:
+            raise _stopped(kept) from None
         typer.echo(f"longdoc: {error}", err=True)
         raise typer.Exit(error.exit_status) from None
+    except KeyboardInterrupt:
+        raise _stopped(kept) from None
     except BrokenPipeError:
         raise  # nobody reads on, as behind `| head`: click ends quietly
     except OSError as error:
+        if was_raised():
+            raise _stopped(kept) from None
         # What is written says so itself, with status 74; what arrives here was to be read, or the disk is full.
         reason = os.strerror(error.errno) if error.errno else type(error).__name__
         full = error.errno in _NO_ROOM
@@ -131,26 +136,16 @@ def faults_as_exit_status(
             f"longdoc: {error.filename or 'a file'} cannot be {'written' if full else 'read'}: {reason}.", err=True
         )
         raise typer.Exit(74 if full else 2) from None
-    except KeyboardInterrupt:
-        typer.echo(f"longdoc: stopped. {kept()}", err=True)
-        raise typer.Exit(75) from None
+    except Exception as error:
+        # The signal came in the middle of an import, and the library made another error of it.
+        if was_raised() and not isinstance(error, (typer.Exit, typer.Abort)):
+            raise _stopped(kept) from None
+        raise
 
 
-@contextlib.contextmanager
-def _terminated_like_interrupted() -> Iterator[None]:
-    """SIGTERM ends a command as Ctrl-C does; schedulers send it before they kill."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+def _stopped(kept: Callable[[], str]) -> typer.Exit:
+    typer.echo(f"longdoc: stopped. {kept()}", err=True)
+    return typer.Exit(_STOPPED)
 
 
 def closing_line(text: str) -> None:

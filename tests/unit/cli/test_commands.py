@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -14,6 +15,7 @@ import pytest
 import yaml
 
 from longdoc.config import load_config
+from longdoc.errors import CheckpointError
 from longdoc.version import __version__
 
 TINY = Path(__file__).parents[3] / "configs" / "debug_tiny.yaml"
@@ -239,6 +241,26 @@ def test_a_stopped_command_says_truly_what_the_next_one_will_do(
     result = run(command, "--model", model, inputs, data, "--output", tmp_path / "out", expect=75)
     assert result.output == sentence
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+@pytest.mark.parametrize(
+    "error", [AttributeError("Module 'scipy' has no attribute '_lib'"), OSError(), CheckpointError("")]
+)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_import_that_ends_in_another_error_is_a_stop(
+    run, model: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals,
+    error: Exception,
+) -> None:  # fmt: skip
+    def load(*_: object) -> None:
+        with contextlib.suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), number)
+        raise error
+
+    monkeypatch.setattr("longdoc.pipeline.Pipeline.load", load)
+    result = run("evaluate", "--model", model, "--data", data, "--output", tmp_path / "out", expect=75)
+    assert result.output == "longdoc: stopped. Nothing is kept: the same command starts over.\n"
+    monkeypatch.setattr("longdoc.pipeline.Pipeline.load", lambda *_: (tmp_path / "nowhere").stat())
+    run("evaluate", "--model", model, "--data", data, "--output", tmp_path / "out", expect=2)
 
 
 @pytest.mark.parametrize("measured", [False, True])
