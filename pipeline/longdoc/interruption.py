@@ -18,6 +18,7 @@ _EX_TEMPFAIL = 75
 
 _Handler = Callable[[int, "FrameType | None"], None]
 
+_lines: list[Callable[[], str]] = []
 _raised = threading.Event()
 """A signal has raised KeyboardInterrupt since `raising` began."""
 
@@ -32,11 +33,20 @@ def was_raised() -> bool:
 
 
 @contextlib.contextmanager
-def raising() -> Iterator[None]:
-    """SIGTERM ends a command as Ctrl-C does, since schedulers send it before they kill; `was_raised` knows of both."""
+def raising(line: Callable[[], str]) -> Iterator[None]:
+    """SIGTERM ends a command as Ctrl-C does, since schedulers send it before they kill; `was_raised` knows of both.
+
+    Args:
+        line: what is said where a module is just being imported: libraries in C++ end the process (SIGABRT) when an
+            exception passes through them, so it ends there and then, with status 75.
+    """
     _raised.clear()
-    with _handled_by(_raise):
-        yield
+    _lines.append(line)
+    try:
+        with _handled_by(_raise):
+            yield
+    finally:
+        _lines.pop()
 
 
 @contextlib.contextmanager
@@ -53,13 +63,27 @@ class _StopError(KeyboardInterrupt):
 
 def _raise(number: int, frame: FrameType | None) -> None:
     _raised.set()
+    if _lines and _importing(frame):
+        _end(_lines[-1]())
     raise _StopError
+
+
+def _importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _end(line: str) -> None:
+    os.write(2, f"{line}\n".encode())
+    os._exit(_EX_TEMPFAIL)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
     # No exception: in the middle of an import nobody knows what becomes of one. Nothing is open yet.
-    os.write(2, b"longdoc: stopped. Run the same command again.\n")
-    os._exit(_EX_TEMPFAIL)
+    _end("longdoc: stopped. Run the same command again.")
 
 
 @contextlib.contextmanager

@@ -115,7 +115,7 @@ def faults_as_exit_status(
 
     quiet_libraries()
     try:
-        with raising():
+        with raising(lambda: f"longdoc: stopped. {kept()}"):
             yield
     except LongDocError as error:
         if was_raised() and error.exit_status != _STOPPED:
