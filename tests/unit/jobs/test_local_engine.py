@@ -197,7 +197,10 @@ def test_documents_that_all_kill_stop_the_job_instead_of_failing_one_by_one(tmp_
 def test_no_worker_is_left_behind(tmp_path):
     psutil = pytest.importorskip("psutil")
     write_documents(tmp_path / "in.jsonl", [f"text {number}" for number in range(6)])
+    earlier = psutil.Process().children(recursive=True)  # what other tests have started
     run_job([tmp_path / "in.jsonl"], tmp_path / "out", load_echo, job=job(2, size=1))
-    children = psutil.Process().children(recursive=True)
+    children = [child for child in psutil.Process().children(recursive=True) if child not in earlier]
+    ended = [child for child in children if child.status() == psutil.STATUS_ZOMBIE]
+    assert ended == [], "nobody has waited for it"
     workers = [child for child in children if "spawn_main" in " ".join(child.cmdline())]
     assert workers == []
