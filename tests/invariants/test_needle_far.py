@@ -54,7 +54,7 @@ def documents(count: int, seed: int) -> tuple[list[Document], list[tuple[int, in
     return made, places
 
 
-def trained(*overrides: str, steps: int = 250) -> Pipeline:
+def trained(*overrides: str, steps: int = 500) -> Pipeline:
     """The readout, trained on the rows of the frozen encoder."""
     pipeline = build_pipeline(load_config(CONFIG, [*SETTINGS, *overrides]), ("flagged",))
     with torch.no_grad():
@@ -63,11 +63,12 @@ def trained(*overrides: str, steps: int = 250) -> Pipeline:
                 parameter.zero_()  # nothing is added to a word by its neighbours
     asked, _ = documents(48, 1)
     readout = pipeline.model.readout
+    torch.manual_seed(0)  # dropout
     prepared = [item for item in pipeline.stream_rows(asked) if isinstance(item, DocumentRows)]
     rows, weights = torch.cat([item.rows for item in prepared]), torch.cat([item.weights for item in prepared])
     owner = torch.cat([torch.full((len(item.rows),), number) for number, item in enumerate(prepared)])
     gold = torch.tensor([float(bool(document.labels)) for document in asked])
-    optimizer = torch.optim.Adam(readout.train().parameters(), 0.05)
+    optimizer = torch.optim.Adam(readout.train().parameters(), 0.02)
     for _ in range(steps):
         optimizer.zero_grad()
         scores = readout.documents(rows, owner, weights, len(asked))[:, 0]
