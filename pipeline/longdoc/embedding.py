@@ -31,6 +31,7 @@ from longdoc.nn.readout import ReadoutConfig
 from longdoc.nn.readout.embedding import ChunkWeights, EmbeddingPooling, EmbeddingReadout
 from longdoc.passages import passages_read, split_passages
 from longdoc.precision import Placement, PrecisionConfig, choose_placement
+from longdoc.repeats import ChunkMemory
 from longdoc.schema import Config
 from longdoc.streaming import DocumentRows, RowStream, as_documents, prepared_failure
 from longdoc.text.batching import BatchingConfig
@@ -252,6 +253,7 @@ class Embedder:
             placement=self.placement,
             max_unknown_share=self._max_unknown_share,
             keep=self._keep if kind != "none" else None,
+            memory=ChunkMemory(by_place=True) if self.batching.deterministic and self.batching.reuse_repeats else None,
         )
 
     # -- from documents to chunks

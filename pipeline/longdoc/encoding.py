@@ -52,7 +52,9 @@ class ChunkRow:
 
 
 def encode_batch(model: RowModel, planned: PlannedBatch, pad_id: int, placement: Placement) -> Iterator[ChunkRow]:
-    """Rows of all chunks of a planned batch, in its order. Never raises for a bad chunk."""
+    """Rows of all chunks of a planned batch, in its order; none for an empty one. Never raises for a bad chunk."""
+    if not planned.chunks:
+        return
     try:
         rows = _rows(model, planned.chunks, planned.rows, planned.length, pad_id, placement)
     except Exception as error:

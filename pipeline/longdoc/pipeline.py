@@ -37,6 +37,7 @@ from longdoc.nn.position import PositionEncoding
 from longdoc.pages import with_pages
 from longdoc.precision import Placement, PrecisionConfig, choose_placement
 from longdoc.readers import ArrowTable
+from longdoc.repeats import ChunkMemory
 from longdoc.schema import Config, explain_faults
 from longdoc.streaming import DocumentRows, Prepare, RowStream, as_documents, prepared_failure
 from longdoc.tasks import TASKS, Task, task_named
@@ -95,6 +96,8 @@ class Pipeline:
         self.linear = linear
         self.card = ""
         """The text of the model folder's README.md; travels with the model."""
+        self.chunk_memory: ChunkMemory | None = None
+        """Where it is set, chunks that were met in an earlier call are not encoded again; see `remember_chunks`."""
         self._source_fingerprint: str | None = None
         self._own_folders: set[Path] = set()
 
@@ -292,7 +295,23 @@ class Pipeline:
             self.prediction.batching,
             self.placement,
             self.prediction.max_unknown_share,
+            memory=self.chunk_memory or self._fresh_memory(),
         )
+
+    def remember_chunks(self) -> None:
+        """Encode chunks that many documents share only once over all calls to come, not only within one call.
+
+        For a run over a corpus. From then on the weights must not change, and one thread at a time may use this
+        pipeline.
+        """
+        self.chunk_memory = self._fresh_memory()
+
+    def _fresh_memory(self) -> ChunkMemory | None:
+        """None where repeats are encoded each for itself: their bits would depend on what stands beside them."""
+        batching = self.prediction.batching
+        if not (batching.deterministic and batching.reuse_repeats):
+            return None
+        return ChunkMemory(self.model.readout.places_rows)
 
     def answer(self, document: DocumentRows, gold: Document | None = None) -> DocumentResult:
         """The second half of `stream`: merge and decide one document, alone, so that nobody else can touch its bits.

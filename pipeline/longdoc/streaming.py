@@ -14,11 +14,12 @@ from typing import Any
 import torch
 
 from longdoc.assemble import Assembler
-from longdoc.encoding import RowModel, encode_batches
+from longdoc.encoding import ChunkRow, RowModel, encode_batches
 from longdoc.errors import UsageError
 from longdoc.precision import Placement
 from longdoc.readers import ArrowTable, is_table, table_documents
-from longdoc.text.batching import BatchingConfig, plan_batches
+from longdoc.repeats import ChunkMemory
+from longdoc.text.batching import BatchingConfig, PlannedBatch, plan_batches
 from longdoc.text.chunking import PreparedDocument
 from longdoc.types import Chunk, Document, DocumentFailure
 
@@ -61,6 +62,7 @@ class RowStream:
         batching, placement: how chunks are put side by side, and where they are computed.
         max_unknown_share: a document whose text lies under unknown tokens to a larger share fails.
         keep: what of a row goes on to the document; None = all of it. Called in no particular order of chunks.
+        memory: the chunks that were met before, which are not encoded again; None = each chunk is.
     """
 
     model: RowModel
@@ -71,6 +73,7 @@ class RowStream:
     placement: Placement
     max_unknown_share: float
     keep: KeepRow | None = None
+    memory: ChunkMemory | None = None
 
     def rows(self, documents: Iterable[Document | DocumentFailure]) -> Iterator[DocumentRows | DocumentFailure]:
         """Each document's rows in the place of the document; a failure that comes in goes out unchanged.
@@ -81,9 +84,10 @@ class RowStream:
         known: dict[int, PreparedDocument | DocumentFailure] = {}
         assembler = Assembler()
         pairs = self._pairs(documents, known, assembler)
-        batches = plan_batches(pairs, self.size, self.batching)
+        found: list[ChunkRow] = []
+        batches = self._batches(pairs, found)
         for encoded in encode_batches(self.model, batches, self.pad_id, self.placement):
-            for item in encoded:
+            for item in self._all_alike(encoded, found):
                 prepared = known.get(item.owner)
                 if not isinstance(prepared, PreparedDocument):
                     continue  # its document has failed meanwhile
@@ -94,6 +98,29 @@ class RowStream:
                     assembler.fail(item.owner, prepared_failure(prepared, item.reason, "encode", item.error))
             yield from _home(assembler, known)
         yield from _home(assembler, known)
+
+    def _batches(self, pairs: Iterator[tuple[int, Chunk]], found: list[ChunkRow]) -> Iterator[PlannedBatch]:
+        """Batches of the chunks that must be encoded; the rows of others, where they are known, go to `found`."""
+        memory = self.memory
+        if memory is None:
+            return plan_batches(pairs, self.size, self.batching)
+        memory.begin()
+
+        def met(owner: int, chunk: Chunk) -> bool:
+            row = memory.known(owner, chunk)
+            if row is None:
+                return memory.waits(owner, chunk)
+            found.append(row)
+            return True
+
+        return plan_batches(pairs, self.size, self.batching, met)
+
+    def _all_alike(self, encoded: list[ChunkRow], found: list[ChunkRow]) -> Iterator[ChunkRow]:
+        """Rows that were computed, each with those that it answers for, and the ones that were found meanwhile."""
+        for row in encoded:
+            yield from (row,) if self.memory is None else self.memory.home(row)
+        while found:
+            yield found.pop()
 
     def _pairs(
         self,

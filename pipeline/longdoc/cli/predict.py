@@ -119,4 +119,5 @@ def open_predictor(model: Path, prediction: PredictionConfig, evidence: bool) ->
     from longdoc.pipeline import Pipeline
 
     pipeline = Pipeline.load(model, prediction)
+    pipeline.remember_chunks()
     return _WithEvidence(pipeline) if evidence else pipeline

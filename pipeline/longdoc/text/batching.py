@@ -8,7 +8,7 @@ by side with as little padding as possible; numbers then agree to rounding only.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,9 @@ class BatchingConfig(Config):
     """Tokens that are looked ahead for chunks of like length."""
     deterministic: bool = True
     """Fixed shapes, so that results are bit-identical whatever stands beside a chunk."""
+    reuse_repeats: bool = True
+    """Encode a chunk that stands in the documents more than once only once. In the deterministic mode alone, where the
+    results are the same bits."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -74,7 +77,12 @@ def buckets(size: int) -> list[int]:
     return sorted({size, *range(step, size, step), *below, min(size, SMALLEST_BUCKET)}, reverse=True)
 
 
-def plan_batches(pairs: Iterable[_Pair], size: int, settings: BatchingConfig) -> Iterator[PlannedBatch]:
+def plan_batches(
+    pairs: Iterable[_Pair],
+    size: int,
+    settings: BatchingConfig,
+    met: Callable[[int, Chunk], bool] = lambda owner, chunk: False,
+) -> Iterator[PlannedBatch]:
     """Batches of chunks, each chunk in exactly one.
 
     Chunks are read until there are `read_ahead` tokens, all of them are put into batches, and only then are further
@@ -84,13 +92,18 @@ def plan_batches(pairs: Iterable[_Pair], size: int, settings: BatchingConfig) ->
         pairs: the caller's key of a document, and a chunk of it.
         size: tokens that a chunk may have.
         settings: the mode and its numbers.
+        met: whether a chunk need not be encoded. Such chunks are left out; where none is left of all that were read,
+            an empty batch gives the caller its turn.
 
     Raises:
         UsageError: a chunk has more than `size` tokens.
     """
     arrange = _fixed_shapes if settings.deterministic else _by_length
     for ahead in _read_ahead(pairs, size, settings.read_ahead):
-        yield from arrange(ahead, size, settings.tokens)
+        if fresh := [pair for pair in ahead if not met(*pair)]:
+            yield from arrange(fresh, size, settings.tokens)
+        else:
+            yield PlannedBatch((), (), 0, 0)
 
 
 def _read_ahead(pairs: Iterable[_Pair], size: int, tokens: int) -> Iterator[list[_Pair]]:

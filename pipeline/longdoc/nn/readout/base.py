@@ -35,6 +35,8 @@ class Readout(nn.Module, ABC):
     head: LinearHead | None
     learns_rows = False
     """Whether `rows` uses parameters of the readout, so that rows must be computed anew after each step."""
+    places_rows = True
+    """Whether a row depends on where in its document the chunk stands, and not only on what the encoder was shown."""
 
     @abstractmethod
     def rows(self, hidden: Tensor, batch: ChunkBatch) -> Tensor:

@@ -39,6 +39,7 @@ class PooledReadout(DocumentReadout):
         self.pooling_kind = pooling
         self.pooling = POOLINGS[pooling]
         self.merger = merger
+        self.places_rows = merger.ordered
         self.head = head
 
     def rows(self, hidden: Tensor, batch: ChunkBatch) -> Tensor:

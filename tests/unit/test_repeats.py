@@ -1,0 +1,178 @@
+"""Chunks that were met before are not encoded again, and nobody can tell from the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+
+from longdoc.encoding import ChunkRow
+from longdoc.pipeline import Pipeline, PredictionConfig
+from longdoc.repeats import ChunkMemory, RepeatCount
+from longdoc.text.batching import BatchingConfig
+from longdoc.types import Chunk, ChunkBatch, Document, DocumentFailure, Span
+
+WORDS = "the licence grants you a right to copy and change this work provided that notices stay in place".split()
+
+
+def text(start: int, words: int) -> str:
+    return " ".join(WORDS[(start + step * step) % len(WORDS)] for step in range(words))
+
+
+LETTERS = [
+    *(Document(id=f"a{number}", text=text(number, 40 + 37 * number)) for number in range(4)),
+    Document(id="the first again", text=text(0, 40)),
+    Document(id="the longest again", text=text(3, 151)),
+    Document(id="the longest once more", text=text(3, 151)),
+    Document(id="of one beginning with the longest", text=text(3, 151) + " " + text(5, 60)),
+    Document(id="empty", text=""),
+]
+
+
+class Counting(torch.nn.Module):
+    """A model that counts the chunks it is shown; filler is not counted."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        super().__init__()
+        self.model, self.chunks = model, 0
+
+    def chunk_rows(self, batch: ChunkBatch) -> torch.Tensor:
+        self.chunks += len(batch.chunks)
+        return self.model.chunk_rows(batch)
+
+    def __getattr__(self, name: str) -> object:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(super().__getattr__("model"), name)
+
+
+def of(pipeline: Pipeline, **batching: object) -> tuple[Pipeline, Counting]:
+    settings = PredictionConfig(batching=BatchingConfig(**batching), precision=pipeline.prediction.precision)
+    counting = Counting(pipeline.model)
+    return Pipeline(counting, pipeline.settings, pipeline.tokenizer, settings), counting  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("read_ahead", [1, 100, 65536])
+def test_the_same_bits_in_the_same_order_from_fewer_chunks(tiny_pipeline: Pipeline, read_ahead: int) -> None:
+    without, every = of(tiny_pipeline, reuse_repeats=False, read_ahead=read_ahead)
+    once, fresh = of(tiny_pipeline, read_ahead=read_ahead)
+    plain, saved = without.predict(LETTERS), once.predict(LETTERS)
+    assert [result.to_dict() for result in saved] == [result.to_dict() for result in plain]
+    chunks = {result.id: result.n_chunks for result in plain}
+    assert every.chunks == sum(chunks.values())
+    again = [chunks[name] for name in ("the first again", "the longest again", "the longest once more")]
+    shared = chunks["the longest again"] - 1  # its last chunk ends where the longer document goes on
+    assert fresh.chunks == every.chunks - sum(again) - shared
+
+
+def test_a_corpus_that_only_repeats_itself_is_answered_as_it_comes(tiny_pipeline: Pipeline) -> None:
+    once, fresh = of(tiny_pipeline, read_ahead=200)
+    asked = 0
+
+    def thousand() -> Iterator[Document]:
+        nonlocal asked
+        for asked in range(1000):
+            yield Document(id=str(asked), text=LETTERS[1].text)
+
+    most = 0
+    for given, result in enumerate(once.stream(thousand())):
+        assert not isinstance(result, DocumentFailure)
+        most = max(most, asked - given)
+    assert given == 999
+    assert fresh.chunks == result.n_chunks
+    assert most <= 128  # a group of 64 that is tokenized together, and one that waits
+
+
+def test_between_calls_nothing_is_kept_unless_it_is_asked_for(tiny_pipeline: Pipeline) -> None:
+    once, fresh = of(tiny_pipeline)
+    first = once.predict(LETTERS[:4])
+    once.predict(LETTERS[:4])
+    assert fresh.chunks == 2 * sum(result.n_chunks for result in first)
+    once.remember_chunks()
+    kept = [once.predict(LETTERS[:4]), once.predict(LETTERS[:4])]
+    assert fresh.chunks == 3 * sum(result.n_chunks for result in first)
+    assert [[result.to_dict() for result in results] for results in kept] == [[r.to_dict() for r in first]] * 2
+    assert once.chunk_memory is not None
+    count = once.chunk_memory.count
+    assert (count.repeated_chunks, count.chunks) == (fresh.chunks // 3, 2 * fresh.chunks // 3)
+    assert count.tokens == 2 * count.repeated_tokens
+
+
+def test_a_walk_that_is_given_up_leaves_nobody_waiting(tiny_pipeline: Pipeline) -> None:
+    once, _ = of(tiny_pipeline, read_ahead=1)
+    once.remember_chunks()
+    walk = once.stream(LETTERS)
+    next(walk)
+    walk.close()
+    assert [result.id for result in once.predict(LETTERS)] == [document.id for document in LETTERS]
+
+
+def test_free_batches_encode_each_chunk(tiny_pipeline: Pipeline) -> None:
+    free, every = of(tiny_pipeline, deterministic=False)
+    results = free.predict(LETTERS)
+    assert every.chunks == sum(result.n_chunks for result in results)
+
+
+def chunk(ids: list[int], ordinal: int = 0, total: int = 3, core: tuple[int, int] = (0, 2), **more: object) -> Chunk:
+    return Chunk("d", ordinal, total, Span(0, 2), Span(*core), np.array(ids, dtype=np.int32), 1, **more)  # type: ignore[arg-type]
+
+
+ALIKE = chunk([1, 7, 8, 2])
+UNLIKE = {
+    "another token": chunk([1, 7, 9, 2]),
+    "another core": chunk([1, 7, 8, 2], core=(1, 2)),
+    "other axes": chunk([1, 7, 8, 2], axes=np.ones((1, 4), dtype=np.int32)),
+    "axes of zeros": chunk([1, 7, 8, 2], axes=np.zeros((1, 4), dtype=np.int32)),
+    "other types": chunk([1, 7, 8, 2], token_types=np.array([0, 0, 1, 1], dtype=np.int32)),
+}
+
+
+@pytest.mark.parametrize("name", UNLIKE)
+@pytest.mark.parametrize("by_place", [False, True])
+def test_chunks_are_alike_only_in_everything_that_the_encoder_is_shown(name: str, by_place: bool) -> None:
+    memory = ChunkMemory(by_place)
+    assert not memory.waits(0, ALIKE)
+    assert memory.waits(1, chunk([1, 7, 8, 2]))
+    assert not memory.waits(2, UNLIKE[name])
+    assert memory.waits(3, chunk([1, 7, 8, 2], ordinal=1)) is not by_place
+    assert memory.waits(4, chunk([1, 7, 8, 2], total=9)) is not by_place
+
+
+def row_of(found: Chunk, value: float = 0.5) -> ChunkRow:
+    return ChunkRow(0, found, torch.full((4,), value), 2.0)
+
+
+def test_who_waits_gets_the_row_or_the_failure_under_its_own_name() -> None:
+    memory = ChunkMemory(False)
+    assert not memory.waits(0, ALIKE)
+    other = chunk([1, 7, 8, 2], ordinal=2)
+    assert memory.waits(5, other)
+    first, second = memory.home(row_of(ALIKE))
+    assert (second.owner, second.chunk) == (5, other)
+    assert second.row is first.row
+    later = memory.known(6, other)
+    assert later is not None
+    assert (later.owner, later.weight) == (6, 2.0)
+    failing = UNLIKE["another token"]
+    assert not memory.waits(7, failing)
+    assert memory.waits(8, failing)
+    failed = list(memory.home(ChunkRow(7, failing, None, 2.0, "memory_limit", "MemoryError")))
+    assert [(item.owner, item.reason) for item in failed] == [(7, "memory_limit"), (8, "memory_limit")]
+    assert memory.known(9, failing) is None  # it is tried again
+    assert memory.count == RepeatCount(4, 16, 2 + 0, 8) + RepeatCount(1, 4, 1, 4)
+
+
+def test_the_row_that_nobody_asked_for_the_longest_is_forgotten_first() -> None:
+    chunks = [chunk([1, 7, 10 + number, 2]) for number in range(3)]
+    memory = ChunkMemory(False, bytes_kept=2 * 4 * 4)
+    for item in chunks[:2]:
+        list(memory.home(row_of(item)))
+    assert memory.known(0, chunks[0]) is not None
+    list(memory.home(row_of(chunks[2])))
+    assert [memory.known(0, item) is not None for item in chunks] == [True, False, True]
+    large = ChunkMemory(False, bytes_kept=15)
+    list(large.home(row_of(ALIKE)))
+    assert large.known(0, ALIKE) is None
