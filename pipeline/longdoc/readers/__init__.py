@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from longdoc.errors import DataError, DocumentError, DuplicateIdError
+from longdoc.errors import DocumentError, DuplicateIdError
 from longdoc.readers.arrow import ArrowReader
 from longdoc.readers.base import FieldMap, ReadConfig, Reader, Source, failed
 from longdoc.readers.dataset_folder import DatasetReader, HubReader
@@ -20,6 +20,7 @@ from longdoc.readers.docx import WORD
 from longdoc.readers.eml import EMAIL
 from longdoc.readers.html import HTML
 from longdoc.readers.jsonl import JsonLinesReader
+from longdoc.readers.label_tables import faults_of, is_labelled, label_files
 from longdoc.readers.opening import open_file
 from longdoc.readers.parquet import ParquetReader
 from longdoc.readers.pdf import PDF
@@ -61,7 +62,6 @@ READERS: tuple[Reader, ...] = (
 )
 
 _DEFAULT = ReadConfig()
-_SHOWN_FAILURES = 10
 
 
 def find_sources(inputs: Sequence[str | Path], settings: ReadConfig = _DEFAULT) -> list[Source]:
@@ -102,12 +102,22 @@ def read_documents(inputs: Sequence[str | Path], settings: ReadConfig = _DEFAULT
 def load_labelled(inputs: Sequence[str | Path], settings: ReadConfig = _DEFAULT) -> list[Document]:
     """All documents, for training and evaluation, where a missing one would falsify the result.
 
+    With `settings.fields.file`, tables among the inputs say the labels of the files among them (`label_tables`).
+
     Strict where `read_source` is not: a label, number or span that cannot be used is a failure here.
 
     Raises one `DataError` that counts all failures, documents without a `label`, `labels`, `target`, `spans` or
     `answers` included, and names the first ten places; `DuplicateIdError` if two documents have one id.
     """
-    return _strictly(read_documents(inputs, settings))
+    if settings.fields.file is None:
+        return _strictly(read_documents(inputs, settings))
+    tables: list[Source] = []
+    files: list[Source] = []
+    for source in find_sources(inputs, settings):
+        reader = _reader_of(source)
+        (tables if reader is not None and reader.has_rows else files).append(source)
+    suffixes = [suffix for reader in READERS for suffix in reader.suffixes]
+    return _strictly(label_files(tables, files, settings, read_source, suffixes))
 
 
 def load_labelled_table(table: Any, settings: ReadConfig = _DEFAULT) -> list[Document]:
@@ -126,7 +136,7 @@ def _strictly(records: Iterable[Record]) -> list[Document]:
             faults.append(f"{record.place} ({document.reason}: {detail})")
         elif record.gold_fault:
             faults.append(f"{record.place} (unreadable: {record.gold_fault})")
-        elif not _is_labelled(document):
+        elif not is_labelled(document):
             faults.append(f"{record.place} (it has no label)")
         else:
             first = places.setdefault(document.id, record.place)
@@ -136,12 +146,8 @@ def _strictly(records: Iterable[Record]) -> list[Document]:
                 )
             documents.append(document)
     if faults:
-        shown = "\n  ".join(faults[:_SHOWN_FAILURES])
-        more = f"\n  and {len(faults) - _SHOWN_FAILURES} more" if len(faults) > _SHOWN_FAILURES else ""
-        raise DataError(
-            f"{len(faults)} of {len(faults) + len(documents)} documents cannot be used. Mend or remove them:"
-            f"\n  {shown}{more}"
-        )
+        count = f"{len(faults)} of {len(faults) + len(documents)}"
+        raise faults_of(faults, f"{count} documents cannot be used. Mend or remove them:")
     return documents
 
 
@@ -158,11 +164,6 @@ def source_digest(source: Source) -> str:
     except (DocumentError, OSError) as error:
         refusal = f"{source.name}\0{type(error).__name__}"
     return hashlib.sha256(refusal.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _is_labelled(document: Document) -> bool:
-    gold = (document.label, document.labels, document.target, document.spans, document.answers)
-    return any(value is not None for value in gold)
 
 
 def _reader_of(source: Source) -> Reader | None:

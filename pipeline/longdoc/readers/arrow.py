@@ -21,6 +21,7 @@ class ArrowReader(FileReader):
 
     name = "Arrow"
     suffixes: tuple[str, ...] = (".arrow",)
+    has_rows = True
 
     def read(self, source: Source, settings: ReadConfig, cursor: int = 0) -> Iterator[Record]:
         return read_ipc_files([source.path], source.root, source, settings, cursor)

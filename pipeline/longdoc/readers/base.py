@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from pydantic import Field, field_validator, model_validator
 
@@ -42,12 +42,21 @@ class FieldMap(Config):
     "answer_start": [...]}`; an empty list = the document has none (in CSV as JSON inside the cell)."""
     language: str | None = "language"
     """A language code."""
+    file: str | None = None
+    """Where labels stand in a table beside the files they are about: its column with the names of the files."""
+
+    @property
+    def advice(self) -> str:
+        """Which setting names the column that stands where the text does."""
+        if self.file == self.text:
+            return "Name the column that holds the names of the files in `read.fields.file`."
+        return "Name the column that holds the documents in `read.fields.text`."
 
     @model_validator(mode="after")
     def _one_column_one_meaning(self) -> FieldMap:
         seen: dict[str, str] = {}
         for meaning, column in self:
-            if column is None:
+            if column is None or (meaning == "file" and column == self.id):  # the name of a file is its id
                 continue
             if column in seen:
                 raise ValueError(
@@ -81,6 +90,10 @@ class ReadConfig(Config):
     """PDF."""
     sandbox: SandboxConfig = SandboxConfig()
     """What the process in which Word, HTML, e-mail, XML and PDF are parsed may use for one document."""
+    files_without_label: Literal["refuse", "leave_out"] = "refuse"
+    """With `fields.file`: files that no row of a table names."""
+    labels_without_file: Literal["refuse", "leave_out"] = "refuse"
+    """With `fields.file`: rows that name no file of the inputs."""
     split: str | None = None
     """Which split of a `datasets` folder or a dataset of the hub is read; needed when there are several."""
 
@@ -130,10 +143,12 @@ class Reader(Protocol):
     Attributes:
         name: for people.
         suffixes: endings of the file names that it reads, in lower case, with the dot.
+        has_rows: whether a file holds many documents, one a row or line; otherwise it is one.
     """
 
     name: str
     suffixes: tuple[str, ...]
+    has_rows: bool
 
     def opens(self, path: Path) -> bool:
         """Whether this reader is the one for `path`."""

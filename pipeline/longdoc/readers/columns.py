@@ -43,7 +43,7 @@ class TableRecords:
         if not _is_text(text) and not kinds.is_null(text):
             raise DataError(
                 f"The column `{settings.fields.text}` of {source.name} must hold strings, but has the type {text} "
-                f"instead. Name the column that holds the documents in `read.fields.text`."
+                f"instead. {settings.fields.advice}"
             )
         mapped = {column for _, column in settings.fields if column is not None}
         self.columns = [field.name for field in schema if field.name in mapped or _is_small(field.type)]

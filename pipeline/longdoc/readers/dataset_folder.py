@@ -63,6 +63,7 @@ class DatasetReader:
 
     name = "datasets folder"
     suffixes: tuple[str, ...] = ()
+    has_rows = True
 
     def opens(self, path: Path) -> bool:
         return path.is_dir() and is_dataset_folder(path)
@@ -85,6 +86,7 @@ class HubReader:
 
     name = "hub dataset"
     suffixes: tuple[str, ...] = ()
+    has_rows = True
 
     def opens(self, path: Path) -> bool:
         text = path.as_posix()

@@ -35,6 +35,7 @@ class CsvReader(FileReader):
 
     name = "CSV"
     suffixes: tuple[str, ...] = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+    has_rows = True
 
     def read(self, source: Source, settings: ReadConfig, cursor: int = 0) -> Iterator[Record]:
         here = cursor

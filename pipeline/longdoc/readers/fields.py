@@ -33,6 +33,7 @@ class RecordFields:
         self._source = source
         self._id = columns.id
         self._text = columns.text
+        self._setting = "read.fields.file" if columns.text == columns.file else "read.fields.text"
         self._label = columns.label
         self._labels = columns.labels
         self._target = columns.target
@@ -99,7 +100,7 @@ class RecordFields:
         name = self._text
         if name not in values:
             raise DocumentError(
-                "unreadable", f"The record has no field `{name}`. Name the right one in `read.fields.text`."
+                "unreadable", f"The record has no field `{name}`. Name the right one in `{self._setting}`."
             )
         text = _usable(values[name])
         if not isinstance(text, str):

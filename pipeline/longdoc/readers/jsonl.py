@@ -21,6 +21,7 @@ class JsonLinesReader(FileReader):
 
     name = "JSON Lines"
     suffixes: tuple[str, ...] = (".jsonl", ".jsonl.gz", ".jsonl.zst")
+    has_rows = True
 
     def read(self, source: Source, settings: ReadConfig, cursor: int = 0) -> Iterator[Record]:
         here = cursor

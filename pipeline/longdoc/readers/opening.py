@@ -28,6 +28,7 @@ class FileReader:
     """What readers of single files have in common: they are told by the name's ending and digest the bytes."""
 
     suffixes: tuple[str, ...]
+    has_rows = False
 
     def opens(self, path: Path) -> bool:
         """Whether the name of `path` has one of the endings."""

@@ -17,6 +17,7 @@ class ParquetReader(FileReader):
 
     name = "Parquet"
     suffixes: tuple[str, ...] = (".parquet",)
+    has_rows = True
 
     def read(self, source: Source, settings: ReadConfig, cursor: int = 0) -> Iterator[Record]:
         row = cursor

@@ -41,9 +41,7 @@ def check_columns(names: Sequence[str], source: Source, settings: ReadConfig, fr
     else:
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         found = f"Columns found: {', '.join(shown[:_MOST_NAMES])}{more}."
-    raise DataError(
-        f"{source.name} has no column `{text}`. {found} Name the column that holds the documents in `read.fields.text`."
-    )
+    raise DataError(f"{source.name} has no column `{text}`. {found} {settings.fields.advice}")
 
 
 def _shown(name: str) -> str:

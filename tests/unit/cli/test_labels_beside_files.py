@@ -1,0 +1,59 @@
+"""A folder of PDF files and a table of their labels: what every command that needs labels makes of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pdf_kit import pdf
+
+TINY = Path(__file__).resolve().parents[3] / "configs" / "debug_tiny.yaml"
+LABELS = ["contract", "letter"]
+BY_FILE = ("--set", "read.fields.file=file")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Twelve reports of two pages in a folder, and tables of their labels beside it."""
+    (tmp_path / "reports").mkdir()
+    for number in range(12):
+        word = LABELS[number % 2]
+        (tmp_path / "reports" / f"r{number}.pdf").write_bytes(pdf([f"the {word} number {number} " * 3, f"a {word}"]))
+    for name, members in (("train", range(8)), ("valid", range(8, 12))):
+        rows = "".join(f"r{number},{LABELS[number % 2]}\n" for number in members)
+        (tmp_path / f"{name}.csv").write_text(f"file,label\n{rows}")
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_a_folder_of_pdf_files_with_a_table_of_labels_trains_and_is_evaluated(run, folder: Path) -> None:
+    pytest.importorskip("pypdfium2")
+    train = ("--data", folder / "reports", "--data", folder / "train.csv")
+    rest = ("--set", "read.files_without_label=leave_out")
+    told = run("train", "--config", TINY, *train, "--validation", folder / "reports", "--validation",
+               folder / "valid.csv", *BY_FILE, *rest, "--output", folder / "model").output  # fmt: skip
+    assert "trained on 8 documents" in told
+    test = ("--data", folder / "reports", "--data", folder / "valid.csv")
+    told = run("evaluate", "--model", folder / "model", *test, *BY_FILE, *rest, "--output", folder / "eval").output
+    assert told.endswith(f"4 documents evaluated, 0 without an answer; in {folder / 'eval'}\n")
+    rows = [json.loads(line) for line in (folder / "eval" / "predictions.jsonl").read_text().splitlines()]
+    assert [row["id"] for row in rows] == ["r10.pdf", "r11.pdf", "r8.pdf", "r9.pdf"]
+    told = run("compare", "--config", TINY, *train, "--validation", folder / "reports", "--validation",
+               folder / "valid.csv", *BY_FILE, *rest, "--output", folder / "compare").output  # fmt: skip
+    assert "TF-IDF" in told
+
+
+def test_files_without_a_label_are_refused_before_anything_is_read(run, folder: Path) -> None:
+    told = run("train", "--config", TINY, "--data", folder / "reports", "--data", folder / "train.csv", *BY_FILE,
+               "--output", folder / "model", expect=2).output  # fmt: skip
+    assert told.split("\n", 1)[1] == (
+        "longdoc: Rows and files do not fit together in 4 places. Mend them, or leave out what has no counterpart by "
+        "`read.labels_without_file` and `read.files_without_label`:\n"
+        "  r10.pdf (no row names it)\n"
+        "  r11.pdf (no row names it)\n"
+        "  r8.pdf (no row names it)\n"
+        "  r9.pdf (no row names it)\n"
+    )
+    assert not (folder / "model").exists()
