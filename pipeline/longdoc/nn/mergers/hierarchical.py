@@ -31,7 +31,8 @@ class HierarchicalMerger(Merger):
     itself: it passes the same layers as many do, so that the head meets one kind of vector.
 
     Documents are computed one by one, without padding, in the order of their chunks, so that neighbours and the order
-    of rows cannot change a bit. Cost grows with the square of a document's chunks, memory linearly.
+    of rows cannot change a bit; only while training, those of as many chunks go side by side. Cost grows with the
+    square of a document's chunks, memory linearly.
 
     Args:
         width: F.
@@ -79,28 +80,42 @@ class HierarchicalMerger(Merger):
         order = places.argsort(stable=True)
         order = order[owner[order].argsort(stable=True)]
         order = order[shares[order] > 0]
-        merged = []
-        for mine in torch.split(order, torch.bincount(owner[order], minlength=documents).tolist()):
-            numbers = torch.arange(len(mine), device=mine.device) if ordinals is None else places[mine]
-            merged.append(self._document(rows[mine], shares[mine, None], numbers[None]))
-        return torch.stack(merged)
+        counts = torch.bincount(owner[order], minlength=documents).tolist()
+        merged: list[Tensor | None] = [None] * documents
+        places_of = torch.split(order, counts)
+        for alike in _side_by_side(counts) if self.training else [[document] for document in range(documents)]:
+            mine = torch.stack([places_of[document] for document in alike])
+            numbers = (
+                torch.arange(mine.shape[1], device=mine.device).expand_as(mine) if ordinals is None else places[mine]
+            )
+            for document, vector in zip(alike, self._documents(rows[mine], shares[mine], numbers), strict=True):
+                merged[document] = vector
+        return torch.stack([vector for vector in merged if vector is not None])
 
-    def _document(self, rows: Tensor, shares: Tensor, numbers: Tensor) -> Tensor:
-        """(K, F), (K, 1), (1, K) -> (F,): one document, in the order of its chunks."""
-        if not len(rows):
-            return rows.new_zeros(rows.shape[1])
+    def _documents(self, rows: Tensor, shares: Tensor, numbers: Tensor) -> Tensor:
+        """(G, K, F), (G, K), (G, K) -> (G, F): documents of K chunks each, in their order."""
+        if not rows.shape[1]:
+            return rows.new_zeros(len(rows), rows.shape[2])
         with torch.autocast(rows.device.type, enabled=False):
             # Where the model is kept in 16 bits the layers compute in 16 bits; the sum with the rows does not.
-            x = exact_linear(self.inner, rows)[None].to(self.inner.weight.dtype)
+            x = exact_linear(self.inner, rows).to(self.inner.weight.dtype)
             x = self.position.embed(x, numbers)
             plan = self.position.plan(numbers, x.dtype)
             for number, layer in enumerate(self.layers):
                 x = layer(x, None, plan, number)
-            added = exact_linear(self.output, exact(self.norm(x)[0]).to(rows.dtype))
-        return (shares * (rows + added)).sum(0)
+            added = exact_linear(self.output, exact(self.norm(x)).to(rows.dtype))
+        return (shares[..., None] * (rows + added)).sum(1)
 
     def extra_repr(self) -> str:
         return f"layers={len(self.layers)}"
+
+
+def _side_by_side(counts: list[int]) -> list[list[int]]:
+    """Documents of as many chunks together."""
+    groups: dict[int, list[int]] = {}
+    for document, count in enumerate(counts):
+        groups.setdefault(count, []).append(document)
+    return list(groups.values())
 
 
 class HierarchicalMergerConfig(Config):

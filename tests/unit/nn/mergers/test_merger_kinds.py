@@ -214,3 +214,23 @@ def test_hierarchical_reads_any_number_of_chunks_or_says_so() -> None:
         hierarchical("learned")
     with pytest.raises(ValidationError, match=r"`hidden` must be a multiple of `heads` \(3\), but is 8 instead\."):
         hierarchical(heads=3)
+
+
+@pytest.mark.parametrize("numbered", [False, True])
+def test_documents_side_by_side_in_training_are_merged_as_alone(numbered: bool) -> None:
+    merger = HierarchicalMergerConfig(hidden=8, heads=2, dropout=0.0).build(6).double()
+    torch.nn.init.normal_(merger.output.weight)
+    counts = torch.tensor([1, 3, 3, 0, 2, 1, 5, 3])
+    owner = torch.repeat_interleave(torch.arange(len(counts)), counts)
+    places = torch.cat([torch.arange(int(count)) * 2 for count in counts])
+    shuffled = torch.randperm(len(owner))
+    rows, weights = torch.randn(len(owner), 6).double(), torch.rand(len(owner)).double() + 0.1
+    weights[-1] = 0  # a chunk that answers for nothing makes its document one of fewer chunks
+    ordinals = places[shuffled] if numbered else None
+    given = rows[shuffled], owner[shuffled], weights[shuffled], len(counts), ordinals
+    together = merger.train()(*given)
+    alone = merger.eval()(*given)
+    assert torch.allclose(together, alone, rtol=1e-12, atol=1e-12)
+    assert together[3].eq(0).all()
+    changed = merger.eval()(*given[:-1], None if ordinals is None else ordinals * 3)
+    assert torch.allclose(changed, alone) is not numbered  # the numbers count
