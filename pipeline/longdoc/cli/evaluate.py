@@ -19,10 +19,25 @@ def evaluate(
     model: Annotated[Path, typer.Option("--model", metavar="MODEL", help="A model folder.")],
     data: Annotated[list[str], typer.Option("--data", metavar="FILE", help="Labelled documents. Repeatable.")],
     output: Annotated[Path, typer.Option("--output", metavar="DIR", help="The folder for metrics and plots.")],
+    evidence: Annotated[
+        int,
+        typer.Option(
+            "--evidence",
+            metavar="N",
+            min=0,
+            help="Explain a sample of N documents, to see whether it matters where "
+            "in a text the evidence stands. Each costs about two predictions.",
+        ),
+    ] = 40,
+    texts: Annotated[
+        bool, typer.Option("--texts", help="Write a page with text and evidence for each of the worst errors.")
+    ] = False,
     config: ConfigOption = None,
     overrides: SetOption = None,
 ) -> None:
-    """Metrics over whole documents with confidence intervals: metrics.json, metrics.txt, predictions.jsonl, plots.
+    """How good a model is: report.html, and with intervals metrics.json, metrics.txt, predictions.jsonl, pictures.
+
+    The report holds numbers, labels and ids. Texts are written only with --texts.
 
     Example: longdoc evaluate --model runs/mine --data test.jsonl --output runs/mine-test
     """
@@ -35,6 +50,7 @@ def evaluate(
         from longdoc.pipeline import Pipeline
         from longdoc.readers import load_labelled
         from longdoc.report.evaluation import evaluation_plots, metrics_table
+        from longdoc.report.evaluation_report import write_report
         from longdoc.training.evaluation import evaluate_documents
 
         base = own_chunking(model, config, overrides)
@@ -50,7 +66,12 @@ def evaluate(
         make_folder(output)
         rows = "".join(json.dumps(result.to_dict(), ensure_ascii=False) + "\n" for result in results)
         write_text(output / "predictions.jsonl", rows)
-        write_text(output / "metrics.json", json.dumps(metrics, indent=2, ensure_ascii=False) + "\n")
+        with show_progress("explain") as tell:
+            findings = write_report(
+                output, pipeline, documents, results, metrics, evidence, texts, lambda done, total: tell(done, total, 0)
+            )
+        found = json.dumps(metrics | findings.to_dict(), indent=2, ensure_ascii=False)
+        write_text(output / "metrics.json", found + "\n")
         table = metrics_table(metrics)
         write_text(output / "metrics.txt", table)
         for name, picture in evaluation_plots(metrics).items():
@@ -58,6 +79,6 @@ def evaluate(
         write_text(output / "config.resolved.yaml", dump_resolved(resolved, HEEDS))
         typer.echo(table)
         closing_line(
-            f"{counted(metrics['documents'], 'document')} evaluated, {metrics['unanswered']} without an answer; in "
-            f"{output}"
+            f"{counted(metrics['documents'], 'document')} evaluated, {metrics['unanswered']} without an answer; "
+            f"report in {output / 'report.html'}"
         )

@@ -29,6 +29,7 @@ from longdoc.metrics.intervals import (
     bootstrap_average_precision,
     bootstrap_f1,
     bootstrap_intervals,
+    bootstrap_label_f1,
     bootstrap_means,
     describe_intervals,
 )
@@ -71,7 +72,8 @@ def classification_metrics(
         `accuracy` (several: `subset_accuracy` and `sample_f1`), `macro_f1`, `macro_f1_all_labels`, `micro_f1`,
         `macro_average_precision` (area under the precision-recall curve without interpolation), `log_loss`
         (several: mean over labels), `expected_calibration_error`; `intervals`: measure -> [low, high], for all but
-        the last; `per_label`; `calibration` bins; `confusion` where there is one (rows gold); `choices`.
+        the last; `per_label`, each with its `f1_interval` or None; `calibration` bins; `confusion` where there is one
+        (rows gold); `choices`.
 
     Raises:
         UsageError: there is no document, or shapes or indices do not fit `labels`.
@@ -110,15 +112,19 @@ def classification_metrics(
             **bootstrap_f1(right, answer, averaged, average_over is None, counts),
             "macro_average_precision": bootstrap_average_precision(known, probability, averaged, drawn),
             **bootstrap_means(of_scores, drawn),
+            **bootstrap_label_f1(right, answer, counts),
         }
 
+    intervals = bootstrap_intervals(resampled, len(right), resamples, seed, confidence)
+    for number, row in enumerate(per_label):
+        row["f1_interval"] = intervals.pop(str(number), None)
     return {
         "documents": len(right),
         "unanswered": int((~answered if several else ~answered | ~answer.any(axis=1)).sum()),
         "labels": len(names),
         "labels_without_support": int((~right.any(axis=0)).sum()),
         **measures,
-        "intervals": bootstrap_intervals(resampled, len(right), resamples, seed, confidence),
+        "intervals": intervals,
         "per_label": per_label,
         "calibration": calibration.table(),
         **({} if several else {"confusion": _confusion(right, answer, names)}),

@@ -18,6 +18,7 @@ __all__ = [
     "bootstrap_average_precision",
     "bootstrap_f1",
     "bootstrap_intervals",
+    "bootstrap_label_f1",
     "bootstrap_means",
     "bootstrap_regression",
     "describe_intervals",
@@ -89,6 +90,16 @@ def bootstrap_f1(
         "macro_f1_all_labels": f1.mean(axis=1),
         "micro_f1": _ratio(2 * right.sum(axis=1), (support + answers).sum(axis=1)),
     }
+
+
+def bootstrap_label_f1(gold: Bools, predicted: Bools, counts: Floats) -> dict[str, Floats]:
+    """F1 of each label, by its number as a word; NaN in resamples that neither hold nor are given it.
+
+    Args:
+        gold, predicted: (B, C).
+    """
+    f1 = _ratio(2 * (counts @ (gold & predicted)), counts @ gold + counts @ predicted)
+    return {str(label): values for label, values in enumerate(f1.T)}
 
 
 def bootstrap_average_precision(gold: Bools, scores: Floats, averaged: NDArray[np.intp], counts: Floats) -> Floats:

@@ -121,8 +121,8 @@ def span_metrics(
     Returns:
         `documents`, `gold_spans`, `predicted_spans`; for each of `MODES` `<mode>_precision`, `<mode>_recall`,
         `<mode>_f1` over all spans, and `macro_<mode>_f1`, the mean over labels; None where undefined; `intervals`;
-        `per_label`: for each label its `support`, `predicted`, strict `precision`, `recall`, `f1` and the F1 of the
-        other modes, each label by itself; `choices`.
+        `per_label`: for each label its `support`, `predicted`, strict `precision`, `recall`, `f1`, its
+        `f1_interval` (or None), and the F1 of the other modes, each label by itself; `choices`.
     """
     overall, by_label = _tables(gold, predicted, labels)
     support = _gold(by_label[0].sum(axis=0))
@@ -148,7 +148,10 @@ def span_metrics(
             shown = _gold(of_labels) > 0
             with np.errstate(invalid="ignore"):
                 drawn[f"macro_{mode}_f1"] = np.where(shown, _f1(of_labels), 0.0).sum(axis=1) / shown.sum(axis=1)
-        return drawn
+        strict = _f1(np.tensordot(counts, by_label[0], axes=1))
+        return drawn | {str(label): values for label, values in enumerate(strict.T)}
+
+    intervals = bootstrap_intervals(resampled, len(gold), resamples, seed, confidence)
 
     totals = by_label[0].sum(axis=0)
     return {
@@ -158,7 +161,7 @@ def span_metrics(
         "labels": len(labels),
         "labels_without_support": int((support == 0).sum()),
         **measures,
-        "intervals": bootstrap_intervals(resampled, len(gold), resamples, seed, confidence),
+        "intervals": {name: ends for name, ends in intervals.items() if not name.isdigit()},
         "per_label": [
             {
                 "label": label,
@@ -167,6 +170,7 @@ def span_metrics(
                 "precision": _plain(_share(totals[number], _predicted(totals[number]))),
                 "recall": _plain(_share(totals[number], _gold(totals[number]))),
                 "f1": _plain(f1["strict"][number]),
+                "f1_interval": intervals.get(str(number)),
                 **{f"{mode}_f1": _plain(f1[mode][number]) for mode in MODES[1:]},
             }
             for number, label in enumerate(labels)

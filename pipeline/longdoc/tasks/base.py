@@ -23,6 +23,7 @@ from longdoc.nn.readout import Readout, ReadoutKind, VectorsReadoutConfig
 from longdoc.tasks.decision_settings import DecisionConfig
 from longdoc.tasks.gold import Purpose, refuse_missing, refuse_unknown
 from longdoc.tasks.losses import LossWishes, refuse_loss, refuse_positive_weights
+from longdoc.tasks.outcomes import Outcome
 from longdoc.text.chunking import Chunker, PreparedDocument, prepare_many
 from longdoc.text.tokenizing import DocumentTokenizer
 from longdoc.text.tokens_read import TokensRead
@@ -50,6 +51,7 @@ class Task(ABC):
         automatic: what `auto` means.
         lower_is_better: names of the measures of which less is better.
         table: the measures that a table of several models shows.
+        outcome_name: what the score of one document's `outcome` is; the mean over documents is drawn in reports.
         own_labels: the names of the scores, where they are the same for every model.
         row_kind: what the rows of its jobs are called in `jobs/row_kinds.py`.
     """
@@ -64,6 +66,7 @@ class Task(ABC):
     automatic: ClassVar[str]
     lower_is_better: ClassVar[frozenset[str]] = frozenset({"loss"})
     table: ClassVar[tuple[str, ...]]
+    outcome_name: ClassVar[str]
     own_labels: ClassVar[tuple[str, ...]] = ()
     row_kind: ClassVar[str] = "predictions"
 
@@ -318,6 +321,10 @@ class Task(ABC):
         readout: Readout | None = None,
     ) -> float:
         """The mean loss of the raw scores over answered documents."""
+
+    @abstractmethod
+    def outcome(self, document: Document, result: DocumentResult, labels: Sequence[str]) -> Outcome:
+        """How one labelled document came out, for reports. Words of the document are never in it."""
 
     # -- deciding
 

@@ -18,7 +18,8 @@ from longdoc.tasks.fitting import best_thresholds, temperature_where
 from longdoc.tasks.label_task import LabelTask
 from longdoc.tasks.losses import PLAIN, LossChoice, LossWishes
 from longdoc.text.tokens_read import TokensRead
-from longdoc.types import Document, DocumentPrediction
+from longdoc.tasks.outcomes import MISSING, Outcome, chance_of, surprise_of
+from longdoc.types import Document, DocumentPrediction, DocumentResult
 
 __all__ = ["MultiLabel"]
 
@@ -35,6 +36,7 @@ class MultiLabel(LabelTask):
     metric_names = ("loss", "macro_f1", "micro_f1", "macro_average_precision")
     table = ("micro_f1", "macro_f1", "macro_average_precision")
 
+    outcome_name = "F1 of a document's labels"
     def collect_labels(self, documents: Sequence[Document]) -> tuple[str, ...]:
         labels = {label for document in documents for label in document.labels or ()}
         if not labels:
@@ -162,6 +164,24 @@ class MultiLabel(LabelTask):
         given = {score.label for score in prediction.labels if score.chosen}
         return np.array([label in given for label in labels])
 
+
+    def outcome(self, document: Document, result: DocumentResult, labels: Sequence[str]) -> Outcome:
+        right = set(document.labels or ())
+        named = ", ".join(label for label in labels if label in right) or "none"
+        if not isinstance(result, DocumentPrediction):
+            return Outcome(0.0, right=named, said=MISSING, wanted=len(right))
+        chances = {each.label: each.score for each in result.labels}
+        given = {label for label, yes in zip(labels, self.labels_given(result, labels), strict=True) if yes}
+        wrong = [chances[x] if x in right else 1 - chances[x] for x in labels if (x in right) != (x in given)]
+        both = len(right) + len(given)
+        return Outcome(
+            2 * len(right & given) / both if both else 1.0,
+            max(map(surprise_of, wrong), default=0.0),
+            named,
+            ", ".join(chance_of(label, chances[label]) for label in labels if label in given) or "none",
+            judged=tuple((chances[label], label in right) for label in labels),
+            wanted=len(right),
+        )
 
 class SigmoidLoss:
     """The mean over labels of what each answer yes or no costs.

@@ -18,8 +18,9 @@ from longdoc.errors import ConfigurationError, DataError
 from longdoc.nn.readout import Readout
 from longdoc.tasks.document_task import Floats
 from longdoc.tasks.label_task import LabelTask
+from longdoc.tasks.outcomes import MISSING, Outcome, chance_of, surprise_of
 from longdoc.text.tokens_read import TokensRead
-from longdoc.types import Document, DocumentPrediction
+from longdoc.types import Document, DocumentPrediction, DocumentResult
 
 __all__ = ["OneLabelTask", "balanced_weights"]
 
@@ -29,6 +30,7 @@ class OneLabelTask(LabelTask):
 
     field = "label"
     several = False
+    outcome_name = "accuracy"
 
     def collect_labels(self, documents: Sequence[Document]) -> tuple[str, ...]:
         labels = {document.label for document in documents if document.label is not None}
@@ -110,6 +112,23 @@ class OneLabelTask(LabelTask):
         given: NDArray[np.bool_] = np.zeros(len(labels), dtype=bool)
         given[labels.index(prediction.labels[0].label)] = True
         return given
+
+    def outcome(self, document: Document, result: DocumentResult, labels: Sequence[str]) -> Outcome:
+        """Abstention aside: the answer that is given or would be."""
+        right = document.label or ""
+        if not isinstance(result, DocumentPrediction):
+            return Outcome(0.0, right=right, said=MISSING, wanted=1)
+        chances = {each.label: each.score for each in result.labels}
+        best = labels[int(self.labels_given(result, labels).argmax())]
+        agrees = best == right
+        return Outcome(
+            float(agrees),
+            0.0 if agrees else surprise_of(chances[right]),
+            chance_of(right, chances[right]),
+            chance_of(best, chances[best]) + (", held back" if result.abstained else ""),
+            judged=((chances[best], agrees),),
+            wanted=1,
+        )
 
 
 def balanced_weights(targets: Sequence[torch.Tensor], labels: int) -> torch.Tensor:

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from longdoc.decide import Decisions
 from longdoc.errors import ConfigurationError, DataError
-from longdoc.metrics.answers import answer_f1, answer_metrics, best_threshold
+from longdoc.metrics.answers import answer_f1, answer_metrics, best_threshold, exact_match
 from longdoc.nn import EncoderConfig
 from longdoc.nn.exact import exact
 from longdoc.nn.readout import AnswersReadout, AnswersReadoutConfig, Readout, ReadoutKind
@@ -31,6 +31,7 @@ from longdoc.spans.words import Words, find_words
 from longdoc.tasks.base import ClassWeights, DocumentLoss, Task
 from longdoc.tasks.decision_settings import DecisionConfig
 from longdoc.tasks.gold import Purpose, numbers
+from longdoc.tasks.outcomes import MISSING, Outcome, chance_of
 from longdoc.tasks.questions import as_questions, shown_answers
 from longdoc.text.chunking import Chunker, PreparedDocument
 from longdoc.text.questions import prepare_questions
@@ -62,6 +63,7 @@ class QuestionAnswering(Task):
     metric_names = ("loss", "f1", "exact_match", "has_answer_f1", "has_answer_exact_match", "no_answer_accuracy")
     automatic = "f1"
     table = ("exact_match", "f1", "has_answer_f1")
+    outcome_name = "F1 of an answer's words"
     own_labels = ("start", "end")
     row_kind = "answers"
 
@@ -270,6 +272,28 @@ class QuestionAnswering(Task):
         readout: Readout | None = None,
     ) -> float:
         return float(np.mean([np.nan if prediction.loss is None else prediction.loss for prediction in predictions]))
+
+    def outcome(self, document: Document, result: DocumentResult, labels: Sequence[str]) -> Outcome:
+        """Answers are told by where they are."""
+        gold, texts = document.answers or (), _texts(document)
+        right = " or ".join(f"at {start} to {end}" for start, end in gold) or "none in the text"
+        if not isinstance(result, DocumentPrediction):
+            missed = tuple((place.start / len(document.text), 0.0) for place in gold[:1])
+            return Outcome(0.0, right=right, said=MISSING, places=missed, wanted=bool(gold))
+        score = answer_f1(result.answer or "", texts, document.language)
+        sure = result.score or 0.0
+        said = "not sure enough" if result.abstained else "none in the text"
+        for span in result.spans:
+            said = f"at {span.start} to {span.end}"
+        return Outcome(
+            score,
+            (1 - score) * (1 - sure if result.abstained else sure),
+            right,
+            chance_of(said, sure),
+            tuple((place.start / len(document.text), score) for place in gold[:1]),
+            tuple((a.score, bool(exact_match(a.text, texts, document.language))) for a in result.answers[:1]),
+            bool(gold),
+        )
 
     # -- deciding
 

@@ -20,6 +20,7 @@ from longdoc.tasks.document_task import DocumentTask, Floats
 from longdoc.tasks.gold import Purpose, numbers
 from longdoc.tasks.losses import LossWishes
 from longdoc.text.tokens_read import TokensRead
+from longdoc.tasks.outcomes import MISSING, Outcome
 from longdoc.types import Document, DocumentPrediction, DocumentResult
 
 __all__ = ["LARGEST_TARGET", "Regression"]
@@ -39,6 +40,7 @@ class Regression(DocumentTask):
     lower_is_better = frozenset({"loss", "rmse", "mae"})
     table = ("rmse", "mae", "r2")
 
+    outcome_name = "absolute error"
     def collect_labels(self, documents: Sequence[Document]) -> tuple[str, ...]:
         return ("value",)
 
@@ -114,6 +116,13 @@ class Regression(DocumentTask):
         return {"task": self.name, **regression_metrics(gold, np.asarray(logits).reshape(-1), **options)}
 
     def check_decisions(self, settings: DecisionConfig, documents: int) -> None:
+    def outcome(self, document: Document, result: DocumentResult, labels: Sequence[str]) -> Outcome:
+        right = document.target or 0.0
+        if not isinstance(result, DocumentPrediction) or result.value is None:
+            return Outcome(float("nan"), right=f"{right:g}", said=MISSING)
+        error = abs(result.value - right)
+        return Outcome(error, error, f"{right:g}", f"{result.value:.4g}")
+
         if settings.coverage is not None:
             raise ConfigurationError(
                 "`training.decisions.coverage` must be null for a regression, which has no labels to abstain from, but "

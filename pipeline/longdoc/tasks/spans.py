@@ -32,6 +32,7 @@ from longdoc.tasks.base import ClassWeights, DocumentLoss
 from longdoc.tasks.compared_task import ComparedTask, Floats
 from longdoc.tasks.decision_settings import DecisionConfig
 from longdoc.text.tokens_read import TokensRead
+from longdoc.tasks.outcomes import MISSING, Outcome
 from longdoc.types import Document, DocumentPrediction, DocumentResult, ScoredSpan
 
 __all__ = ["Spans"]
@@ -51,6 +52,7 @@ class Spans(ComparedTask):
     automatic = "strict_f1"
     table = ("strict_f1", "partial_f1", "macro_strict_f1")
 
+    outcome_name = "strict F1 of a document's spans"
     # -- labels
 
     def collect_labels(self, documents: Sequence[Document]) -> tuple[str, ...]:
@@ -223,6 +225,33 @@ class Spans(ComparedTask):
         return float(np.mean([np.nan if prediction.loss is None else prediction.loss for prediction in predictions]))
 
     # -- comparing models
+    def outcome(self, document: Document, result: DocumentResult, labels: Sequence[str]) -> Outcome:
+        """Spans that are wrong count by their scores, spans that are missing count 1."""
+        right, given = _gold(document), _found(result)
+        answered = isinstance(result, DocumentPrediction)
+        scored = sorted(result.spans) if isinstance(result, DocumentPrediction) else []
+        waiting, met = Counter(right), Counter(given)
+        judged = []
+        for span in scored:
+            place = (span.start, span.end, span.label)
+            judged.append((span.score, waiting[place] > 0))
+            waiting[place] -= waiting[place] > 0
+        hits, both = sum(hit for _, hit in judged), len(right) + len(given)
+        places = []
+        for place in right:
+            places.append((place[0] / len(document.text), float(met[place] > 0)))
+            met[place] -= met[place] > 0
+        wrong = sum(score for score, hit in judged if not hit)
+        return Outcome(
+            2 * hits / both if both else float(answered),
+            len(right) - hits + wrong if answered else 0.0,
+            _counts(right),
+            f"{_counts(given)}; {hits} of them right" if answered else MISSING,
+            tuple(places),
+            tuple(judged),
+            len(right),
+        )
+
 
     def gold(self, documents: Sequence[Document], labels: Sequence[str]) -> NDArray[Any]:
         """int (B,): how many spans there are."""
@@ -272,6 +301,12 @@ class Spans(ComparedTask):
 
 
 class _SpanLoss:
+def _counts(spans: Sequence[PlainSpan]) -> str:
+    """How many spans there are of each label."""
+    counts = Counter(label for _, _, label in spans)
+    return ", ".join(f"{count} {label}" for label, count in sorted(counts.items())) or "none"
+
+
     """Losses of documents from the scores of their tokens."""
 
     def __init__(self, tagger: TokensReadout) -> None:

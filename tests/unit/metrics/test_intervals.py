@@ -90,3 +90,20 @@ def test_the_interval_of_an_accuracy_is_that_of_a_binomial():
 
     assert low == pytest.approx(0.75 - spread, abs=0.005)
     assert high == pytest.approx(0.75 + spread, abs=0.005)
+
+
+def test_the_f1_of_each_label_is_that_of_the_documents_drawn():
+    """Against a loop over resamples, labels and documents."""
+    random = np.random.default_rng(5)
+    gold, predicted = random.random((2, 9, 3)) < 0.4
+    gold[:, 2] = predicted[:, 2] = False
+    counts = random.integers(1, 3, (4, 9)).astype(float)
+    found = intervals.bootstrap_label_f1(gold, predicted, counts)
+    for resample, drawn in enumerate(counts):
+        for label in range(2):
+            right = sum(n for n, g, p in zip(drawn, gold[:, label], predicted[:, label], strict=True) if g and p)
+            both = sum(
+                n * (int(g) + int(p)) for n, g, p in zip(drawn, gold[:, label], predicted[:, label], strict=True)
+            )
+            assert found[str(label)][resample] == pytest.approx(2 * right / both)
+    assert np.isnan(found["2"]).all()

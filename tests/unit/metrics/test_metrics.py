@@ -89,6 +89,7 @@ class TestDocumentsWithoutLabels:
             "recall": None,
             "f1": None,
             "average_precision": None,
+            "f1_interval": None,
         }
 
 

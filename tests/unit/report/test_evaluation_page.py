@@ -1,0 +1,219 @@
+"""The report of an evaluation: its numbers against slow loops, its page inert, told in words, without any text."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pytest
+
+from longdoc.decide import Decisions
+from longdoc.report.evaluation_page import evaluation_page
+from longdoc.report.findings import evaluation_findings, evidence_strip, loudest_place
+from longdoc.tasks import task_named
+from longdoc.types import (
+    Document,
+    DocumentFailure,
+    DocumentPrediction,
+    DocumentResult,
+    EvidencePassage,
+    LabelledSpan,
+    ScoredSpan,
+)
+
+HOSTILE = '"><img src=x onerror=alert(1)>'
+LABELS = ("lease", HOSTILE, "never")
+SECRET = "CANARY in the text"
+
+
+class Page(HTMLParser):
+    """Tags, attributes and words of a page."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.words = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+def labelled(count: int = 40) -> tuple[list[Document], list[DocumentResult]]:
+    """Documents of one to `count` tokens; the longer, the worse the answers. One has none."""
+    task, random = task_named("single_label"), np.random.default_rng(3)
+    documents, results = [], []
+    for number in range(count):
+        right = number % 2
+        scores = random.normal(size=3) * 0.1
+        scores[right if number < count // 2 else 1 - right] += 2
+        documents.append(Document(id=f"id-{number}", text=SECRET, label=LABELS[right]))
+        answer = task.answer(scores, LABELS, Decisions())
+        results.append(DocumentPrediction(id=f"id-{number}", n_tokens=number + 1, tokens_read=number + 1, **answer))
+    results[4] = DocumentFailure(id="id-4", reason="timeout", n_tokens=5)
+    return documents, results
+
+
+def measured(documents: list[Document], results: list[DocumentResult], name: str, labels: Any) -> dict[str, Any]:
+    return task_named(name).metrics(documents, results, labels, Decisions(), resamples=50)
+
+
+@pytest.fixture(scope="module")
+def found() -> Any:
+    documents, results = labelled()
+    return documents, results, evaluation_findings(task_named("single_label"), documents, results, LABELS)
+
+
+def test_scores_by_length_are_means_of_documents_in_the_order_of_their_lengths(found: Any) -> None:
+    documents, results, findings = found
+    right = [isinstance(r, DocumentPrediction) and r.label == d.label for d, r in zip(documents, results, strict=True)]
+    expected = [
+        (f"{8 * n + 1} to {8 * n + 8}", 8, sum(right[8 * n : 8 * n + 8]) / 8) for n in range(5)
+    ]  # fmt: skip
+    assert [(group.name, group.items, group.mean) for group in findings.by_length] == expected
+    assert findings.by_length[0].mean == 7 / 8, "the document without an answer counts as wrong"
+    for group in findings.by_length:
+        assert group.low <= group.mean <= group.high
+    assert findings.overall.items == 40
+    assert findings.overall.mean == pytest.approx(sum(right) / 40)
+
+
+def test_equal_lengths_are_one_group() -> None:
+    documents, results = labelled(20)
+    same = [DocumentPrediction(id=r.id, n_tokens=7, labels=r.labels, label=r.label) for r in results if r.ok]
+    kept = [d for d, r in zip(documents, results, strict=True) if r.ok]
+    (group,) = evaluation_findings(task_named("single_label"), kept, same, LABELS).by_length
+    assert (group.name, group.items) == ("7", 19)
+
+
+def test_thresholds_count_what_is_given_and_right(found: Any) -> None:
+    documents, results, findings = found
+    answers = [
+        (result.labels[0].score, result.label == document.label)
+        for document, result in zip(documents, results, strict=True)
+        if isinstance(result, DocumentPrediction)
+    ]
+    for row in findings.thresholds:
+        given = [right for score, right in answers if score >= row.threshold]
+        assert row.given == len(given)
+        assert row.precision == (sum(given) / len(given) if given else None)
+        assert row.recall == sum(given) / len(documents)
+    assert [row.threshold for row in findings.thresholds] == [step / 20 for step in range(20)]
+
+
+def test_the_most_surprising_errors_come_first_and_are_errors(found: Any) -> None:
+    documents, results, findings = found
+    assert len(findings.surprises) == 10
+    chances = []
+    for each in findings.surprises:
+        result = results[each.number]
+        assert isinstance(result, DocumentPrediction)
+        assert result.label != documents[each.number].label
+        chances.append({item.label: item.score for item in result.labels}[documents[each.number].label])
+    assert chances == sorted(chances)
+
+
+def test_places_of_evidence_are_those_of_the_loudest_passage_for_the_answer() -> None:
+    document = Document(id="d", text="x" * 100, label="lease")
+    passages = (
+        EvidencePassage(0, 20, "lease", 0.5),
+        EvidencePassage(60, 80, "lease", 0.9),
+        EvidencePassage(80, 100, "lease", -3.0),
+        EvidencePassage(0, 20, "never", 9.0),
+    )
+    best = task_named("single_label").answer(np.array([3.0, 0.0, 1.0]), LABELS, Decisions())
+    prediction = DocumentPrediction(id="d", n_tokens=50, evidence=passages, **best)
+    assert loudest_place(document, prediction) == 0.7
+    assert evidence_strip(document, prediction) == ((0.0, 0.2, 0.5), (0.6, 0.8, 0.9), (0.8, 1.0, -3.0))
+    findings = evaluation_findings(task_named("single_label"), [document], [prediction], LABELS, [(0, prediction)])
+    assert findings.places_are == "evidence"
+    assert [group.items for group in findings.by_place] == [0, 0, 0, 1, 0]
+    nothing = DocumentPrediction(id="d", n_tokens=50, **best)
+    assert loudest_place(document, nothing) is None
+
+
+def test_places_of_gold_spans_count_each_span() -> None:
+    spans = tuple(LabelledSpan(start, start + 4, "lease") for start in (0, 10, 95))
+    document = Document(id="d", text="x" * 100, spans=spans)
+    result = DocumentPrediction(id="d", n_tokens=9, spans=(ScoredSpan(10, 14, "lease", 0.9),))
+    findings = evaluation_findings(task_named("spans"), [document], [result], LABELS)
+    assert findings.places_are == "gold"
+    assert [group.items for group in findings.by_place] == [2, 0, 0, 0, 1]
+    assert [group.mean for group in findings.by_place] == [0.5, None, None, None, 0.0]
+
+
+def test_the_page_is_inert_holds_no_text_and_says_what_it_shows(found: Any) -> None:
+    documents, results, findings = found
+    html = evaluation_page(measured(documents, results, "single_label", LABELS), findings, "accuracy")
+    page = Page(html)
+    assert not {"script", "img", "link", "iframe", "object", "form"} & set(page.tags)
+    assert not [name for name, _ in page.attributes if name.startswith("on") or name in ("src", "style")]
+    assert not [value for name, value in page.attributes if name == "href"]
+    policy = dict(page.attributes[:5])["content"]
+    assert policy is not None
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert HOSTILE in page.words
+    assert "CANARY" not in html
+    assert "40 labelled documents; 1 of them is without an answer. The mean accuracy is" in page.words
+    assert "lease taken for" in re.sub(r"\s+", " ", page.words)
+    described = [value for name, value in page.attributes if name == "aria-label"]
+    assert any(value and value.startswith("Reliability diagram. The model is") for value in described)
+    assert page.tags.count("svg") == sum(
+        pair == ("role", "img") or pair == ("aria-hidden", "true") for pair in page.attributes
+    )
+    assert "Texts are not shown" in page.words
+    assert len(html) < 200_000
+
+
+def test_links_lead_to_the_pages_of_the_errors(found: Any) -> None:
+    documents, results, findings = found
+    links = [f"errors/{n:02d}.html" for n in range(1, 11)]
+    html = evaluation_page(measured(documents, results, "single_label", LABELS), findings, "accuracy", links=links)
+    assert [value for name, value in Page(html).attributes if name == "href"] == links
+
+
+def test_more_labels_than_a_table_can_show_are_listed_by_their_confusions() -> None:
+    names = tuple(f"label {n}" for n in range(40))
+    task = task_named("single_label")
+    documents = [Document(id=str(n), text=SECRET, label=names[n]) for n in range(40)]
+    results: list[DocumentResult] = [
+        DocumentPrediction(
+            id=str(n), n_tokens=n, **task.answer(np.eye(40)[(n + (n == 3)) % 40] * 9, names, Decisions())
+        )
+        for n in range(40)
+    ]
+    findings = evaluation_findings(task, documents, results, names)
+    page = Page(evaluation_page(measured(documents, results, "single_label", names), findings, "accuracy"))
+    assert "confusion" not in [value for name, value in page.attributes if name == "class"]
+    assert "label 3 taken for label 4: 1 of 1" in page.words
+
+
+def test_a_regression_has_no_confusion_and_errors_in_its_own_unit() -> None:
+    documents = [Document(id=str(n), text=SECRET, target=float(n)) for n in range(10)]
+    results: list[DocumentResult] = [
+        DocumentPrediction(id=str(n), n_tokens=n + 1, value=2.0 * n, logits=(2.0 * n,)) for n in range(10)
+    ]
+    task = task_named("regression")
+    findings = evaluation_findings(task, documents, results, ("size",))
+    page = Page(evaluation_page(measured(documents, results, "regression", ("size",)), findings, task.outcome_name))
+    assert "The mean absolute error is 4.500" in page.words
+    assert "taken for" not in page.words
+    assert "What if only surer answers were given?" not in page.words
+    assert findings.surprises[0].outcome.said == "18"
+
+
+def test_all_right_is_said(found: Any) -> None:
+    documents, results, _ = found
+    right = [(d, r) for d, r in zip(documents, results, strict=True) if r.ok and r.label == d.label]
+    kept, answers = [d for d, _ in right], [r for _, r in right]
+    findings = evaluation_findings(task_named("single_label"), kept, answers, LABELS)
+    page = Page(evaluation_page(measured(kept, answers, "single_label", LABELS), findings, "accuracy"))
+    assert "There are none: every answer is right." in page.words
+    assert "No label was taken for another." in page.words
