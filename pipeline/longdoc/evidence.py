@@ -9,11 +9,13 @@ What chunks give adds up exactly with the mergers `mean`, `max`, `attention`, `g
 attention. With `logsumexp`, `noisy_or` and `hierarchical` it is found by integrated gradients, whose points are
 doubled until the remainder is below 1e-4 of the score; `ChunkEvidence.remainder` is what is left. Base and remainder
 are spread evenly over the tokens read, so that the passages' weights add up to the logit itself.
+
+The strongest passage of each score is taken away to see what becomes of the score (`longdoc.occlusion`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,21 +25,21 @@ from numpy.typing import NDArray
 from longdoc.checkpoints.native import ModelSettings
 from longdoc.model import LongDocModel
 from longdoc.nn.readout import DocumentReadout
+from longdoc.occlusion import ChunkReader, occlusion_of, score_without
 from longdoc.passages import passages_read, split_passages
 from longdoc.precision import Placement
 from longdoc.tasks import task_named
-from longdoc.text.batching import BatchingConfig, plan_batches
-from longdoc.text.batching import collate as collate_chunks
+from longdoc.text.batching import BatchingConfig
 from longdoc.text.chunking import Chunker
 from longdoc.text.tokenizing import DocumentTokenizer
 from longdoc.types import (
-    Chunk,
     ChunkBatch,
     Document,
     DocumentPrediction,
     DocumentResult,
     EvidencePassage,
     ScoredSpan,
+    Span,
 )
 
 __all__ = ["ChunkEvidence", "chunk_evidence", "chunks_of_result", "chunks_of_spans", "explain_document"]
@@ -92,12 +94,14 @@ def explain_document(
     chunker: Chunker,
     batching: BatchingConfig,
     placement: Placement,
+    occlude: bool = True,
 ) -> tuple[EvidencePassage, ...]:
     """Passages of the document with what each adds to the logit of every label that the prediction names.
 
     Args:
         document, prediction: the document and its answer by the same model.
         model, settings, tokenizer, chunker, batching, placement: of the pipeline that gave the answer.
+        occlude: for each score, take its strongest passage away and say what became of the score.
 
     Returns:
         Passages in text order, score by score: those that the task says to explain, the best label, those that are
@@ -111,48 +115,38 @@ def explain_document(
     names, columns = [name for name, _ in explained], [column for _, column in explained]
     tokenized = tokenizer.tokenize(document)
     chunks = chunker.chunks(tokenized, document)
+    reader = ChunkReader(model, chunks, settings.chunking.size, tokenizer.pad_id, batching, placement)
 
-    rows = torch.zeros(len(chunks), readout.row_width)
-    for members, batch, hidden in _encoded(model, chunks, tokenizer.pad_id, settings, batching, placement):
-        with torch.inference_mode():
-            made = readout.rows(hidden, batch)[: len(members)].float().cpu()
-        rows[members] = made
-    weights = torch.tensor([float(c.core.end - c.core.start) for c in chunks])
+    numbers, made = reader.rows(readout)
+    rows = torch.empty_like(made)
+    rows[numbers] = made
     device = placement.device
-    found = [chunk_evidence(readout, rows.to(device), weights.to(device), column) for column in columns]
+    found = [chunk_evidence(readout, rows.to(device), reader.weights.to(device), column) for column in columns]
 
-    by_token = np.zeros((len(tokenized), len(columns)))
-    divisible = True
-    for members, batch, hidden in _encoded(model, chunks, tokenizer.pad_id, settings, batching, placement):
-        for place, (column, evidence) in enumerate(zip(columns, found, strict=True)):
-            parts = _token_parts(readout, hidden, batch, evidence.slopes[members], column)
-            if parts is None:
-                divisible = False
-                break
-            for row, member in enumerate(members):
-                chunk = chunks[member]
-                first = chunk.lead + chunk.core.start - chunk.span.start
-                last = chunk.lead + chunk.core.end - chunk.span.start
-                by_token[chunk.core.start : chunk.core.end, place] = parts[row, first:last]
-        if not divisible:
-            break
-
+    by_token = _by_token(reader, readout, found, columns)
     ranges: Sequence[tuple[int, int]]
-    if divisible:
+    if by_token is not None:
         whole = split_passages(document.text, tokenized.offsets, language=document.language)
         ranges = passages_read(whole, [chunk.core for chunk in chunks])
-        sums = [by_token[start:end].sum(axis=0) for start, end in ranges]
+        sums = np.array([by_token[start:end].sum(axis=0) for start, end in ranges])
     else:
         ranges = [(chunk.core.start, chunk.core.end) for chunk in chunks]
-        sums = list(np.stack([evidence.parts for evidence in found], axis=1))
+        sums = np.stack([evidence.parts for evidence in found], axis=1)
     read = sum(end - start for start, end in ranges)
     passages = []
     for place, (name, evidence) in enumerate(zip(names, found, strict=True)):
         spread = (evidence.base + evidence.remainder) / read
-        for (start, end), values_here in zip(ranges, sums, strict=True):
+        strongest = int(np.abs(sums[:, place]).argmax())
+        for number, (start, end) in enumerate(ranges):
             left, right = int(tokenized.offsets[start, 0]), int(tokenized.offsets[end - 1, 1])
-            weight = float(values_here[place]) + spread * (end - start)
-            passages.append(EvidencePassage(left, right, name, weight))
+            claimed = float(sums[number, place])
+            passage = EvidencePassage(left, right, name, claimed + spread * (end - start))
+            if occlude and number == strongest:
+                without = score_without(
+                    reader, readout, rows, Span(start, end), columns[place], whole_chunks=by_token is None
+                )
+                passage = passage._replace(occlusion=occlusion_of(claimed, evidence.score - without))
+            passages.append(passage)
     return tuple(passages)
 
 
@@ -180,6 +174,24 @@ def chunks_of_result(
     return chunks_of_spans(document, result.spans, tokenizer, chunker)
 
 
+def _by_token(
+    reader: ChunkReader, readout: DocumentReadout, found: Sequence[ChunkEvidence], columns: Sequence[int]
+) -> NDArray[np.float64] | None:
+    """(T, labels): what each token of a document gives to each score; None where that is no sum over tokens."""
+    by_token = np.zeros((max((chunk.core.end for chunk in reader.chunks), default=0), len(columns)))
+    for members, batch, hidden in reader.batches():
+        for place, (column, evidence) in enumerate(zip(columns, found, strict=True)):
+            parts = _token_parts(readout, hidden, batch, evidence.slopes[members], column)
+            if parts is None:
+                return None
+            for row, member in enumerate(members):
+                chunk = reader.chunks[member]
+                first = chunk.lead + chunk.core.start - chunk.span.start
+                last = chunk.lead + chunk.core.end - chunk.span.start
+                by_token[chunk.core.start : chunk.core.end, place] = parts[row, first:last]
+    return by_token
+
+
 def _token_parts(
     readout: DocumentReadout, hidden: torch.Tensor, batch: ChunkBatch, slopes: torch.Tensor, label: int
 ) -> NDArray[np.float64] | None:
@@ -189,22 +201,3 @@ def _token_parts(
     with torch.inference_mode():
         parts = readout.token_contributions(hidden, batch, padded, label)
     return None if parts is None else parts.cpu().double().numpy()
-
-
-def _encoded(
-    model: LongDocModel,
-    chunks: Sequence[Chunk],
-    pad_id: int,
-    settings: ModelSettings,
-    batching: BatchingConfig,
-    placement: Placement,
-) -> Iterator[tuple[list[int], ChunkBatch, torch.Tensor]]:
-    """Batches of the same shapes as in prediction, hence the same bits: chunk numbers, batch, hidden states."""
-    for planned in plan_batches(enumerate(chunks), settings.chunking.size, batching):
-        count = len(planned.chunks)
-        batch = collate_chunks(
-            planned.chunks, range(count), count, pad_id, rows=planned.rows, length=planned.length
-        ).to(placement.device)
-        with placement.inference():
-            hidden = model.encoder(batch.token_ids, batch.valid, batch.positions, batch.segments)
-        yield list(planned.owners), batch, hidden

@@ -403,8 +403,13 @@ class Pipeline:
             answers.append(result)
         return self.task.show(answers, single, top_k, self.labels, asked)
 
-    def explain(self, document: str | Document) -> DocumentResult:
-        """A prediction with evidence: passages and what each adds to the score, in logit space."""
+    def explain(self, document: str | Document, occlude: bool = True) -> DocumentResult:
+        """A prediction with evidence: passages and what each adds to the score, in logit space.
+
+        Args:
+            occlude: take the strongest passage of each score away, and say what became of the score
+                (`EvidencePassage.occlusion`). The chunks that show it are read once more.
+        """
         (item,) = as_documents([document])
         if isinstance(item, DocumentFailure):
             return item
@@ -425,13 +430,14 @@ class Pipeline:
             self.chunker,
             self.prediction.batching,
             self.placement,
+            occlude,
         )
         return replace(result, evidence=with_pages(evidence, item.meta))
 
     def stream_with_evidence(self, documents: Iterable[str | Document | DocumentFailure]) -> Iterator[DocumentResult]:
-        """As `stream`, each answer with its evidence. Documents are computed one by one, each of them twice."""
+        """As `stream`, each answer with its evidence, unchecked. Documents are computed one by one, each twice."""
         given = as_documents(documents)
-        return (item if isinstance(item, DocumentFailure) else self.explain(item) for item in given)
+        return (item if isinstance(item, DocumentFailure) else self.explain(item, occlude=False) for item in given)
 
     def embed(
         self,

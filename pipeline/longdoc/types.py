@@ -35,6 +35,7 @@ __all__ = [
     "EvidencePassage",
     "LabelScore",
     "LabelledSpan",
+    "Occlusion",
     "Place",
     "Record",
     "ScoredSpan",
@@ -111,8 +112,25 @@ class LabelScore(NamedTuple):
     chosen: bool | None = None
 
 
+class Occlusion(NamedTuple):
+    """What became of a score when a passage was taken away, in logit space.
+
+    Attributes:
+        claimed: by how much the score should fall: what the passage adds, less its share of what no passage says.
+        measured: by how much it falls.
+        held: whether that is the same, within the tolerance that `longdoc.occlusion` states.
+    """
+
+    claimed: float
+    measured: float
+    held: bool
+
+
 class EvidencePassage(NamedTuple):
-    """A passage and what it adds to the score of `label`, in logit space; pages as of a `ScoredSpan`."""
+    """A passage and what it adds to the score of `label`, in logit space; pages as of a `ScoredSpan`.
+
+    The passage of a label that adds or takes the most says what became of the score without it, where that was asked.
+    """
 
     start: int
     end: int
@@ -120,6 +138,7 @@ class EvidencePassage(NamedTuple):
     weight: float
     page: int | None = None
     last_page: int | None = None
+    occlusion: Occlusion | None = None
 
 
 class Place(NamedTuple):
@@ -330,8 +349,14 @@ class ChunkBatch:
         )
 
 
+_UNTOLD = frozenset({"page", "last_page", "occlusion"})  # left out of a row where there is nothing to say
+
+
 def _place(item: ScoredSpan | AnswerSpan | EvidencePassage) -> dict[str, Any]:
-    return {name: value for name, value in item._asdict().items() if value is not None or "page" not in name}
+    shown = {name: value for name, value in item._asdict().items() if value is not None or name not in _UNTOLD}
+    if isinstance(item, EvidencePassage) and item.occlusion is not None:
+        shown["occlusion"] = item.occlusion._asdict()
+    return shown
 
 
 @dataclass(frozen=True, slots=True, repr=False)

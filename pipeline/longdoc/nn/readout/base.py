@@ -83,6 +83,10 @@ class DocumentReadout(Readout):
     def base(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int) -> Tensor:
         """(B, C): what documents of as many chunks score when no chunk says anything (in evaluation)."""
 
+    def silenced(self, rows: Tensor, chosen: Tensor) -> Tensor:
+        """(N, F), bool (N,) -> (N, F): the rows, of which the chosen ones say nothing, as all of them do in `base`."""
+        return rows.masked_fill(chosen[:, None], 0.0)
+
     @abstractmethod
     def slopes(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int, label: int) -> Tensor:
         """(N, F): factors of the rows. A document's score of `label` is its base + the sum of slopes * rows.

@@ -57,6 +57,10 @@ class PooledReadout(DocumentReadout):
             return rows, None
         return rows[:, : self.width], rows[:, self.width].detach().round().to(torch.int64)
 
+    def silenced(self, rows: Tensor, chosen: Tensor) -> Tensor:
+        quiet = super().silenced(rows, chosen)
+        return torch.cat([quiet[:, : self.width], rows[:, self.width :]], dim=1)  # a silent chunk keeps its number
+
     def token_contributions(self, hidden: Tensor, batch: ChunkBatch, slopes: Tensor, label: int) -> Tensor | None:
         shares = self.pooling.shares(hidden, batch) if self.head.linear_rows else None
         if shares is None:
