@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import math
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +14,6 @@ import typer
 
 if TYPE_CHECKING:
     from longdoc.config import RunConfig
-    from longdoc.training.loop import TrainingProgress
 
 __all__ = [
     "ConfigOption",
@@ -27,7 +24,6 @@ __all__ = [
     "load",
     "quiet_libraries",
     "show_progress",
-    "show_training",
 ]
 
 ConfigOption = Annotated[
@@ -187,34 +183,5 @@ def show_progress(what: str, unit: str = "documents") -> Iterator[Callable[..., 
 
         def tell(done: int, total: int | None, failed: int = 0) -> None:
             bar.update(task, completed=done, total=total, note=f"{failed} failed" if failed else "")
-
-        yield tell
-
-
-@contextlib.contextmanager
-def show_training() -> Iterator[Callable[[TrainingProgress], None]]:
-    """A line for an epoch that beats the ones before, at most one in two seconds, and a bar on a terminal or a plain
-    line every 30 seconds."""
-    last, told = [time.monotonic()], [-math.inf]
-    names = {"rows": "encode", "train": "train", "validate": "validate"}
-    interactive = sys.stderr.isatty()
-    with show_progress("train", "steps") as bar:
-
-        def tell(state: TrainingProgress) -> None:
-            if state.phase == "resume":
-                typer.echo(f"the run goes on after step {state.done} of {state.total}", err=True)
-                return
-            name = names[state.phase]
-            where = f"epoch {state.epoch} of {state.epochs}" if state.epoch else "the frozen encoder's rows, once"
-            if state.improved and state.metric is not None and time.monotonic() - told[0] >= 2:
-                told[0] = time.monotonic()
-                found = "undefined" if math.isnan(state.metric) else f"{state.metric:.4f}, the best so far"
-                typer.echo(f"{where}: validation {found}", err=True)
-            if interactive:
-                bar(state.done, state.total, 0)
-            elif time.monotonic() - last[0] >= 30:
-                last[0] = time.monotonic()
-                loss = f", loss {state.loss:.4f}" if state.loss is not None else ""
-                typer.echo(f"{name}: {where}, {state.done} of {state.total}{loss}", err=True)
 
         yield tell

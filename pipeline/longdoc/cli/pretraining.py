@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from longdoc.cli.common import closing_line, load, show_training
+from longdoc.cli.common import closing_line, load
+from longdoc.cli.training_display import show_training
 
 if TYPE_CHECKING:
     from longdoc.training.pretraining import PretrainingReport

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from longdoc.cli import pretraining
-from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, load, show_training
+from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, load
+from longdoc.cli.training_display import show_training
 
 __all__ = ["train"]
 

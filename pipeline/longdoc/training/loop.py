@@ -13,6 +13,7 @@ from longdoc.interruption import Interruption
 from longdoc.pipeline import Pipeline
 from longdoc.training.as_it_was import AsItWas
 from longdoc.training.checkpointing import CHECKPOINTS
+from longdoc.training.curves import write_curves
 from longdoc.training.frozen_rows import FrozenRows
 from longdoc.training.metrics_file import MetricsFile
 from longdoc.training.progress import TrainingProgress, TrainingReport
@@ -42,7 +43,7 @@ def fine_tune(
     Args:
         pipeline: with the model to train; holds the best weights afterwards.
         train, validation: labelled documents; `validation` may be empty (then the last epoch is kept).
-        output: the run's folder: `metrics.jsonl` and the model folder's files.
+        output: the run's folder: `metrics.jsonl`, `curves.svg` and the model folder's files.
         settings: see `TrainingConfig`.
         progress: called now and then with numbers.
         card: makes the README.md of the model folder from the report.
@@ -81,8 +82,10 @@ def fine_tune(
                 run.train_epoch(epoch, metrics)
                 if validation:
                     run.validate(epoch, metrics)
-                    if run.has_enough(epoch):
-                        break
+                if is_main:
+                    write_curves(output, run.drawn_score)
+                if validation and run.has_enough(epoch):
+                    break
         report = run.finish()
         if run.accelerator.is_main_process:
             pipeline.save(output, card(report) if card is not None else "", overwrite=True)

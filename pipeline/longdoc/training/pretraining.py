@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 from accelerate import Accelerator
@@ -26,6 +27,7 @@ from longdoc.nn.heads import LanguageHead
 from longdoc.precision import Placement
 from longdoc.text.tokenizing import DocumentTokenizer
 from longdoc.training.as_it_was import AsItWas
+from longdoc.training.curves import write_curves
 from longdoc.training.loop import BEST_SO_FAR
 from longdoc.training.metrics_file import MetricsFile
 from longdoc.training.optimizer import build_optimizer, freeze_parts
@@ -104,7 +106,7 @@ def pretrain_encoder(
 
     Args:
         subject: model, tokenizer and chunks.
-        output: the run's folder: `metrics.jsonl` and the checkpoint's files.
+        output: the run's folder: `metrics.jsonl`, `curves.svg` and the checkpoint's files.
         settings: see `PretrainingConfig`.
         progress: called now and then with numbers.
         card: makes the README.md of the folder from the report.
@@ -124,6 +126,8 @@ def pretrain_encoder(
                 run.step(epoch, chunks, metrics)
                 if run.is_due(number, last_of_epoch):
                     run.measure(metrics)
+                    if run.accelerator.is_main_process:
+                        write_curves(output, "perplexity")
     run.report.seconds = time.monotonic() - started
     run.finish()
     return run.report
@@ -315,14 +319,15 @@ class _Run:
             learning_rate=self.schedule.learning_rate,
             tokens_per_second=round(self.window.tokens_per_second, 1),
         )
-        self._tell("train", loss=mean)
+        self._tell("train", loss=mean, tokens_per_second=self.window.tokens_per_second)
         self.window = _Window()
 
-    def _tell(self, phase: str, loss: float | None = None, metric: float | None = None, improved: bool = False) -> None:
+    def _tell(self, phase: str, **numbers: Any) -> None:
         if self.progress is not None and self.accelerator.is_main_process:
             epoch = min(self.report.steps // self.steps_an_epoch + 1, self.epochs)
             done = self.report.steps
-            self.progress(TrainingProgress(phase, epoch, self.epochs, done, self.total, loss, metric, improved))
+            whole: dict[str, Any] = {"step": done, "steps": self.total, "score": "perplexity"}
+            self.progress(TrainingProgress(phase, epoch, self.epochs, done, self.total, **numbers, **whole))
 
 
 class _Window:

@@ -18,6 +18,9 @@ class TrainingProgress:
         epoch, epochs: from 1; 0 before the first.
         done, total: within the phase.
         loss, metric, improved: of the last step, or of the validation documents.
+        tokens_per_second: of the last steps.
+        step, steps: taken so far, and of the whole run.
+        score: the name of `metric`.
     """
 
     phase: str
@@ -28,6 +31,10 @@ class TrainingProgress:
     loss: float | None = None
     metric: float | None = None
     improved: bool = False
+    tokens_per_second: float | None = None
+    step: int = 0
+    steps: int = 0
+    score: str = ""
 
 
 @dataclass

@@ -190,7 +190,8 @@ class TrainingRun:
                     grad_norm=outcome.grad_norm if math.isfinite(outcome.grad_norm) else None,
                     tokens_per_second=round(state.average.tokens_per_second, 1),
                 )
-                self._tell("train", epoch + 1, state.done, len(steps), loss=mean)
+                speed = state.average.tokens_per_second
+                self._tell("train", epoch + 1, state.done, len(steps), loss=mean, tokens_per_second=speed)
                 state.average = Average()
             if outcome.wishes.stop or (self.interruption.requested and self._can_stop):
                 self._stop(metrics)
@@ -237,6 +238,12 @@ class TrainingRun:
             with merged(self.model):
                 self.pipeline.save(self.output / BEST_SO_FAR, overwrite=True)
 
+    @property
+    def drawn_score(self) -> str:
+        """The measure whose curve is drawn: the one that chooses the epoch, or the task's own where the loss does."""
+        metric = self.best.metric
+        return self.pipeline.task.automatic if metric == "loss" else metric
+
     def has_enough(self, epoch: int) -> bool:
         """Whether so many epochs in a row were no better that another one is not tried."""
         patience = self.settings.early_stopping_patience
@@ -267,4 +274,5 @@ class TrainingRun:
 
     def _tell(self, phase: str, epoch: int, done: int, of: int, **numbers: Any) -> None:
         if self.progress is not None and self.accelerator.is_main_process:
-            self.progress(TrainingProgress(phase, epoch, self.settings.num_train_epochs, done, of, **numbers))
+            whole: dict[str, Any] = {"step": self.report.steps, "steps": self.total_steps, "score": self.best.metric}
+            self.progress(TrainingProgress(phase, epoch, self.settings.num_train_epochs, done, of, **numbers, **whole))
