@@ -17,8 +17,8 @@ from longdoc.tasks.document_task import Floats
 from longdoc.tasks.fitting import best_thresholds, temperature_where
 from longdoc.tasks.label_task import LabelTask
 from longdoc.tasks.losses import PLAIN, LossChoice, LossWishes
-from longdoc.text.tokens_read import TokensRead
 from longdoc.tasks.outcomes import MISSING, Outcome, chance_of, surprise_of
+from longdoc.text.tokens_read import TokensRead
 from longdoc.types import Document, DocumentPrediction, DocumentResult
 
 __all__ = ["MultiLabel"]
@@ -35,8 +35,8 @@ class MultiLabel(LabelTask):
     several = True
     metric_names = ("loss", "macro_f1", "micro_f1", "macro_average_precision")
     table = ("micro_f1", "macro_f1", "macro_average_precision")
-
     outcome_name = "F1 of a document's labels"
+
     def collect_labels(self, documents: Sequence[Document]) -> tuple[str, ...]:
         labels = {label for document in documents for label in document.labels or ()}
         if not labels:
@@ -164,7 +164,6 @@ class MultiLabel(LabelTask):
         given = {score.label for score in prediction.labels if score.chosen}
         return np.array([label in given for label in labels])
 
-
     def outcome(self, document: Document, result: DocumentResult, labels: Sequence[str]) -> Outcome:
         right = set(document.labels or ())
         named = ", ".join(label for label in labels if label in right) or "none"
@@ -182,6 +181,7 @@ class MultiLabel(LabelTask):
             judged=tuple((chances[label], label in right) for label in labels),
             wanted=len(right),
         )
+
 
 class SigmoidLoss:
     """The mean over labels of what each answer yes or no costs.

@@ -19,8 +19,8 @@ from longdoc.tasks.decision_settings import DecisionConfig
 from longdoc.tasks.document_task import DocumentTask, Floats
 from longdoc.tasks.gold import Purpose, numbers
 from longdoc.tasks.losses import LossWishes
-from longdoc.text.tokens_read import TokensRead
 from longdoc.tasks.outcomes import MISSING, Outcome
+from longdoc.text.tokens_read import TokensRead
 from longdoc.types import Document, DocumentPrediction, DocumentResult
 
 __all__ = ["LARGEST_TARGET", "Regression"]
@@ -39,8 +39,8 @@ class Regression(DocumentTask):
     automatic = "rmse"
     lower_is_better = frozenset({"loss", "rmse", "mae"})
     table = ("rmse", "mae", "r2")
-
     outcome_name = "absolute error"
+
     def collect_labels(self, documents: Sequence[Document]) -> tuple[str, ...]:
         return ("value",)
 
@@ -115,7 +115,6 @@ class Regression(DocumentTask):
     ) -> dict[str, Any]:
         return {"task": self.name, **regression_metrics(gold, np.asarray(logits).reshape(-1), **options)}
 
-    def check_decisions(self, settings: DecisionConfig, documents: int) -> None:
     def outcome(self, document: Document, result: DocumentResult, labels: Sequence[str]) -> Outcome:
         right = document.target or 0.0
         if not isinstance(result, DocumentPrediction) or result.value is None:
@@ -123,6 +122,7 @@ class Regression(DocumentTask):
         error = abs(result.value - right)
         return Outcome(error, error, f"{right:g}", f"{result.value:.4g}")
 
+    def check_decisions(self, settings: DecisionConfig, documents: int) -> None:
         if settings.coverage is not None:
             raise ConfigurationError(
                 "`training.decisions.coverage` must be null for a regression, which has no labels to abstain from, but "

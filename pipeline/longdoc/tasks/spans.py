@@ -31,8 +31,8 @@ from longdoc.spans.words import Words, find_words
 from longdoc.tasks.base import ClassWeights, DocumentLoss
 from longdoc.tasks.compared_task import ComparedTask, Floats
 from longdoc.tasks.decision_settings import DecisionConfig
-from longdoc.text.tokens_read import TokensRead
 from longdoc.tasks.outcomes import MISSING, Outcome
+from longdoc.text.tokens_read import TokensRead
 from longdoc.types import Document, DocumentPrediction, DocumentResult, ScoredSpan
 
 __all__ = ["Spans"]
@@ -51,8 +51,8 @@ class Spans(ComparedTask):
     metric_names = ("loss", "strict_f1", "exact_f1", "partial_f1", "type_f1", "macro_strict_f1", "strict_recall")
     automatic = "strict_f1"
     table = ("strict_f1", "partial_f1", "macro_strict_f1")
-
     outcome_name = "strict F1 of a document's spans"
+
     # -- labels
 
     def collect_labels(self, documents: Sequence[Document]) -> tuple[str, ...]:
@@ -224,7 +224,6 @@ class Spans(ComparedTask):
     ) -> float:
         return float(np.mean([np.nan if prediction.loss is None else prediction.loss for prediction in predictions]))
 
-    # -- comparing models
     def outcome(self, document: Document, result: DocumentResult, labels: Sequence[str]) -> Outcome:
         """Spans that are wrong count by their scores, spans that are missing count 1."""
         right, given = _gold(document), _found(result)
@@ -252,6 +251,7 @@ class Spans(ComparedTask):
             len(right),
         )
 
+    # -- comparing models
 
     def gold(self, documents: Sequence[Document], labels: Sequence[str]) -> NDArray[Any]:
         """int (B,): how many spans there are."""
@@ -300,13 +300,13 @@ class Spans(ComparedTask):
         return Decisions(min_score=chosen, documents=len(documents))
 
 
-class _SpanLoss:
 def _counts(spans: Sequence[PlainSpan]) -> str:
     """How many spans there are of each label."""
     counts = Counter(label for _, _, label in spans)
     return ", ".join(f"{count} {label}" for label, count in sorted(counts.items())) or "none"
 
 
+class _SpanLoss:
     """Losses of documents from the scores of their tokens."""
 
     def __init__(self, tagger: TokensReadout) -> None:
