@@ -8,8 +8,6 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-import torch
-
 from longdoc.checkpoints.claims import check_rows, classes_named
 from longdoc.checkpoints.classifiers import labels_of, longest_text
 from longdoc.checkpoints.family import Family
@@ -22,6 +20,7 @@ from longdoc.model import LongDocModel
 from longdoc.nn import Encoder
 from longdoc.nn.heads import HeadKind, LinearHead
 from longdoc.nn.readout import AnswersReadout, AnswersReadoutConfig, Readout
+from longdoc.nn.shapes import shapes_only
 from longdoc.tasks import TASKS
 from longdoc.text.chunking import ChunkingConfig
 
@@ -120,7 +119,7 @@ def _open(folder: Path) -> tuple[Checkpoint, LinearHead, HeadKind]:
         )
     check_rows(folder, checkpoint.head, format, checkpoint.config, labels_of(checkpoint.config))
     described = format.head(checkpoint.config)
-    with torch.device("meta"):
+    with shapes_only():
         head = described.build(checkpoint.encoder.config.width, _SCORES)
     assign(head, checkpoint.head, str(folder), spell=lambda name: format.keys.to_theirs(name) or name)
     return checkpoint, head.eval(), described

@@ -10,8 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from longdoc.checkpoints import Checkpoint, adopt_head, open_checkpoint, resolve_checkpoint
 from longdoc.checkpoints.claims import check_rows, classes_named
 from longdoc.checkpoints.heads import ClassifierFormat
@@ -24,6 +22,7 @@ from longdoc.checkpoints.weights import read_json
 from longdoc.errors import CheckpointError
 from longdoc.model import LongDocModel
 from longdoc.nn.readout import Readout, ReadoutConfig
+from longdoc.nn.shapes import shapes_only
 from longdoc.tasks import TASKS, task_named
 from longdoc.text.chunking import ChunkingConfig
 
@@ -70,7 +69,7 @@ def load_classifier(
     labels = labels_of(checkpoint.config)
     check_rows(folder, checkpoint.head, format, checkpoint.config, labels)
     readout_config = format.readout(checkpoint.config)
-    with torch.device("meta"):
+    with shapes_only():
         readout = readout_config.build(checkpoint.encoder.config.width, len(labels))
     head = {name: tensor for name, tensor in checkpoint.head.items() if name in readout.state_dict()}
     assign(readout, head, str(folder), spell=lambda name: format.keys.to_theirs(name) or name)

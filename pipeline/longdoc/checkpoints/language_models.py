@@ -22,6 +22,7 @@ from longdoc.errors import CheckpointError
 from longdoc.files import write_folder
 from longdoc.nn import Encoder
 from longdoc.nn.heads import LanguageHead, LanguageHeadKind, MaskedLanguageHeadConfig
+from longdoc.nn.shapes import shapes_only
 from longdoc.text.tokenizing import DocumentTokenizer
 
 __all__ = [
@@ -183,7 +184,7 @@ def _head_config(checkpoint: Checkpoint) -> LanguageHeadKind | None:
 
 
 def _on_meta(config: LanguageHeadKind, encoder: Encoder) -> LanguageHead:
-    with torch.device("meta"):
+    with shapes_only():
         return config.build(encoder.config.width, *encoder.word.weight.shape)
 
 

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
@@ -46,6 +45,7 @@ from longdoc.files import write_folder
 from longdoc.linear import LINEAR_FILE, LinearClassifier
 from longdoc.model import LongDocModel
 from longdoc.nn import Encoder
+from longdoc.nn.shapes import shapes_only
 from longdoc.tasks import task_named
 from longdoc.text.tokenizer_files import VOCABULARIES
 from longdoc.text.tokenizing import DocumentTokenizer
@@ -187,7 +187,7 @@ def load_model(folder: Path) -> tuple[LongDocModel, ModelSettings, DocumentToken
     checkpoint = open_checkpoint(folder, head=lambda family: head_keys(family, settings))
     tensors, head = stored_readout(checkpoint, settings)
     _check_labels(folder, checkpoint, settings.labels if head is None else head.names)
-    with torch.device("meta"):
+    with shapes_only():
         readout = settings.readout.build(checkpoint.encoder.config.width, settings.scores)
     wanted = readout.state_dict()
     own = {name: tensor for name, tensor in tensors.items() if name in wanted or name in checkpoint.readout}
@@ -231,7 +231,7 @@ def encoder_files(encoder: Encoder, family: Family | None) -> tuple[dict[str, An
     Raises:
         CheckpointError: it cannot be described by files.
     """
-    with torch.device("meta"):
+    with shapes_only():
         described = Encoder(encoder.config)
     if type(described.position) is not type(encoder.position):
         raise CheckpointError(

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from longdoc.checkpoints.bert import BERT
@@ -35,6 +34,7 @@ from longdoc.checkpoints.ultrabert import ULTRABERT
 from longdoc.checkpoints.weights import read_json, read_tensors, tensor_names
 from longdoc.errors import CheckpointError, UsageError
 from longdoc.nn import Encoder, EncoderConfig
+from longdoc.nn.shapes import shapes_only
 
 __all__ = [
     "FAMILIES",
@@ -201,7 +201,7 @@ def _load(
     head_keys: KeyMap | None,
 ) -> Checkpoint:
     try:
-        with torch.device("meta"):
+        with shapes_only():
             encoder = Encoder(chosen)
     except UsageError as error:  # parts that are possible, but not together
         raise CheckpointError(f"`config.json` must describe an encoder, but does not: {error}") from None

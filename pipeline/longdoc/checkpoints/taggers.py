@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import torch
-
 from longdoc.checkpoints.claims import check_rows, classes_named
 from longdoc.checkpoints.classifiers import labels_of, longest_text
 from longdoc.checkpoints.family import Family
@@ -22,6 +20,7 @@ from longdoc.model import LongDocModel
 from longdoc.nn import Encoder
 from longdoc.nn.heads import LinearHead
 from longdoc.nn.readout import TokensReadoutConfig
+from longdoc.nn.shapes import shapes_only
 from longdoc.spans.tags import read_tags
 from longdoc.text.chunking import ChunkingConfig
 
@@ -104,7 +103,7 @@ def _open(folder: Path) -> tuple[Checkpoint, LinearHead, tuple[str, ...]]:
         )
     labels = labels_of(checkpoint.config)
     check_rows(folder, checkpoint.head, format, checkpoint.config, labels)
-    with torch.device("meta"):
+    with shapes_only():
         head = format.head(checkpoint.config).build(checkpoint.encoder.config.width, len(labels))
     assign(head, checkpoint.head, str(folder), spell=lambda name: format.keys.to_theirs(name) or name)
     return checkpoint, head.eval(), labels

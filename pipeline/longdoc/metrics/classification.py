@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.metrics import average_precision_score, confusion_matrix
 
 from longdoc.errors import UsageError
 from longdoc.metrics.calibration import BINS, Calibration
@@ -193,6 +192,8 @@ def _log_losses(right: Bools, probability: Floats, several: bool) -> Floats:
 
 def _label_row(name: str, right: Bools, answer: Bools, known: Bools, probability: Floats) -> dict[str, Any]:
     """One label's row of the table: each argument is a column, the last two of the answered documents only."""
+    from sklearn.metrics import average_precision_score  # who only predicts does without its 100 MB
+
     hits, support, given = int((right & answer).sum()), int(right.sum()), int(answer.sum())
     return {
         "label": name,
@@ -215,6 +216,8 @@ def _mean(values: Floats | list[float]) -> float | None:
 
 def _confusion(right: Bools, answer: Bools, names: Sequence[str]) -> dict[str, Any]:
     """Rows gold, columns predicted; a last column "no answer" if there are such documents."""
+    from sklearn.metrics import confusion_matrix
+
     given = np.where(answer.any(axis=1), answer.argmax(axis=1), len(names))
     columns = [*names, "no answer"] if (given == len(names)).any() else list(names)
     matrix = confusion_matrix(right.argmax(axis=1), given, labels=np.arange(len(columns)))

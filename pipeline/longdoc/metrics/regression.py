@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
 from longdoc.errors import UsageError
 from longdoc.metrics.intervals import bootstrap_intervals, bootstrap_regression, describe_intervals
@@ -27,6 +26,8 @@ def regression_metrics(
         `documents`, `unanswered`, `mae`, `rmse`, `r2`, `pearson`, `intervals`, `choices`. `r2` and `pearson`
         are None where the gold values do not vary, `pearson` also where the answers do not.
     """
+    from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error  # only for those who measure
+
     right, answer = np.asarray(gold, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
     if right.ndim != 1 or right.shape != answer.shape or not len(right):
         raise UsageError(

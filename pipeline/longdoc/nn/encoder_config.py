@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from longdoc.nn.layers import Activation, Norm
 from longdoc.nn.mask_rules import MaskRuleConfig
 from longdoc.nn.position import Geometry, LearnedConfig, PositionConfig, RotaryConfig
+from longdoc.nn.shapes import shapes_only
 from longdoc.schema import Config
 
 __all__ = ["EncoderConfig"]
@@ -125,7 +126,7 @@ class EncoderConfig(Config):
 
     @property
     def _speaks_to_values(self) -> bool:
-        with torch.device("meta"):
+        with shapes_only():
             plan = self.position.build(self.geometry).plan(torch.zeros(1, 1, dtype=torch.int64), torch.float32)
             return plan.value_term(0) is not None
 

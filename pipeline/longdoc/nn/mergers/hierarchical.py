@@ -17,6 +17,7 @@ from longdoc.nn.layers import EncoderLayer, FeedForward, build_norm
 from longdoc.nn.mergers.base import Merger, chunk_shares
 from longdoc.nn.position import Geometry, PositionConfig, PositionEncoding, RotaryConfig
 from longdoc.nn.self_attention import SelfAttention
+from longdoc.nn.shapes import shapes_only
 from longdoc.schema import Config
 
 __all__ = ["HierarchicalMerger", "HierarchicalMergerConfig"]
@@ -137,7 +138,7 @@ class HierarchicalMergerConfig(Config):
     def _fits(self) -> HierarchicalMergerConfig:
         if self.hidden % self.heads:
             raise ValueError(f"`hidden` must be a multiple of `heads` ({self.heads}), but is {self.hidden} instead.")
-        with torch.device("meta"):
+        with shapes_only():
             limit = self.position.build(self._geometry).max_tokens
         if limit is not None:
             raise ValueError(
