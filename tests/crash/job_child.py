@@ -3,8 +3,9 @@
     python job_child.py INPUT OUTPUT [--workers N] [--size N] [--delay S] [--max-attempts N]
                         [--largest-file BYTES] [--engine NAME] [--fault N:KIND [--fault-in-worker FILE]]
 
-`--fault` makes the N-th call of `os.fsync` or `os.replace` fail: KIND is `kill` (SIGKILL to the whole process group
-before the call, or to the worker alone) or the name of an errno. Ends with the job's exit status; logs everything.
+`--fault` makes the N-th call fail by which files below OUTPUT are opened, written, made durable or renamed: KIND is
+`kill` (SIGKILL to the whole process group before the call, or to the worker alone) or the name of an errno. Ends with
+the job's exit status; logs everything.
 """
 
 from __future__ import annotations
@@ -22,36 +23,33 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from fault_layer import calls_of
+
 from job_kit import EchoPredictor
 from longdoc.errors import LongDocError
 from longdoc.jobs import JobConfig, run_job
 
 
-def install_fault(fault: str) -> None:
-    """Replace the two calls that make a file durable and visible by ones that count."""
+def install_fault(fault: str, output: Path) -> None:
+    """From now on the n-th of the calls by which files below `output` are made fails."""
     number, kind = fault.split(":")
-    counted = [0]
 
-    def faulty(call):
-        def counting(*arguments, **more):
-            counted[0] += 1
-            if counted[0] == int(number):
-                if kind == "kill":
-                    in_worker = multiprocessing.parent_process() is not None
-                    os.kill(os.getpid(), signal.SIGKILL) if in_worker else os.killpg(0, signal.SIGKILL)
-                raise OSError(errno.__dict__[kind], os.strerror(errno.__dict__[kind]))
-            return call(*arguments, **more)
+    def strike() -> None:
+        if kind == "kill":
+            in_worker = multiprocessing.parent_process() is not None
+            os.kill(os.getpid(), signal.SIGKILL) if in_worker else os.killpg(0, signal.SIGKILL)
+        raise OSError(errno.__dict__[kind], os.strerror(errno.__dict__[kind]))
 
-        return counting
-
-    os.fsync, os.replace = faulty(os.fsync), faulty(os.replace)
+    replacements, _ = calls_of(output, int(number), strike)
+    for (module, name), call in replacements.items():
+        setattr(module, name, call)
 
 
-def load(delay: float, fault: str | None, once: Path | None) -> EchoPredictor:
+def load(delay: float, fault: str | None, once: Path | None, output: Path) -> EchoPredictor:
     # In a worker the fault strikes once in a job, or every worker after it would meet it again.
     if fault and once and multiprocessing.parent_process() is not None and not once.exists():
         once.touch()
-        install_fault(fault)
+        install_fault(fault, output)
     return EchoPredictor(delay)
 
 
@@ -72,8 +70,8 @@ def main() -> int:
     if options.largest_file:
         resource.setrlimit(resource.RLIMIT_FSIZE, (options.largest_file, options.largest_file))
     if options.fault and not options.fault_in_worker:
-        install_fault(options.fault)
-    opener = partial(load, options.delay, options.fault, options.fault_in_worker)
+        install_fault(options.fault, options.output)
+    opener = partial(load, options.delay, options.fault, options.fault_in_worker, options.output)
     job = JobConfig(
         engine=options.engine,
         workers=options.workers,
