@@ -109,7 +109,7 @@ class CannotWriteError(JobError):
 
 
 class InterruptedJobError(JobError):
-    """The job was asked to stop. Finished parts are kept; the same command continues."""
+    """The job was asked to stop, or nobody can work on it now. Finished parts are kept; the same command continues."""
 
     exit_status = 75
 

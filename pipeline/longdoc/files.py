@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import secrets
 import shutil
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -166,8 +167,9 @@ def replacing(path: Path, work: Path | None = None) -> Iterator[BinaryIO]:
 
     Args and errors: as `write_bytes`.
     """
-    # The process id keeps two writers of one file apart: a worker that outlived its parent and its successor.
-    temporary = (path.parent if work is None else work) / f".{path.name}.{os.getpid()}.tmp"
+    # Two writers of one file are kept apart: a worker that outlived its parent and its successor, who may be processes
+    # of one number on two machines.
+    temporary = (path.parent if work is None else work) / f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
     try:
         try:
             with temporary.open("wb") as file:

@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "huggingface_hub": ("checkpoints/", "hub.py"),
     "jinja2": ("report/",),
     "peft": ("training/lora.py",),
-    "ray": ("jobs/engines/ray.py",),
+    "ray": ("jobs/engines/ray",),
     "rich": ("cli/",),
     "sklearn": ("metrics/", "adapters/", "study/"),
     "tokenizers": ("text/tokenizing.py",),

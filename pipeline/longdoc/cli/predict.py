@@ -28,7 +28,9 @@ def predict(
     ],
     output: Annotated[Path, typer.Option("--output", metavar="OUT", help="The job's folder.")],
     more: Annotated[list[str] | None, typer.Argument(metavar="[PATH]...", help="Further inputs.")] = None,
-    engine: Annotated[str | None, typer.Option("--engine", help="What runs the parts: local or accelerate.")] = None,
+    engine: Annotated[
+        str | None, typer.Option("--engine", help="What runs the parts: local, accelerate or ray.")
+    ] = None,
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes, each with a model.")] = None,
     max_failures: Annotated[
         int | None, typer.Option("--max-failures", min=0, help="More failed documents than this end with status 3.")
@@ -43,6 +45,8 @@ def predict(
     """Predict files of any length and number. Killed? Run the same command again: it continues.
 
     Example: longdoc predict --model runs/mine --input letters/ --output out
+
+    On a cluster of Ray: longdoc predict ... --engine ray --workers 8 --set job.ray.address=auto
     """
     with faults_as_exit_status(lambda: "Finished parts are kept: the same command goes on."):
         from longdoc.apart import check_apart

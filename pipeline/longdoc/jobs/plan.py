@@ -21,6 +21,7 @@ from longdoc.jobs.folder import open_job_folder
 from longdoc.jobs.identity import IdLedger, first_repetition
 from longdoc.jobs.job_plan import JobPlan, PartPlan, PlannedSource
 from longdoc.jobs.names import PLAN_NAME, configuration_file, work_folder
+from longdoc.jobs.ray_settings import RayConfig
 from longdoc.jobs.rows import PREDICTIONS, RowKind
 from longdoc.jobs.same_job import compare_plans
 from longdoc.jobs.sources import RollCall, list_sources, read_records
@@ -67,6 +68,8 @@ class JobConfig(Config):
     document answered, a second of the processor's time used) for so long."""
     max_attempts: int = Field(default=3, ge=1)
     """How often a document may kill its worker while it is run alone before it is written down as `worker_died`."""
+    ray: RayConfig = RayConfig()
+    """Where the engine `ray` has its workers."""
 
 
 def plan_job(

@@ -251,7 +251,7 @@ def test_an_unknown_engine_is_refused_before_anything_is_written(corpus, tmp_pat
     _, source = corpus
     with pytest.raises(ConfigurationError) as caught:
         run_job([source], tmp_path / "out", load_echo, job=JobConfig(engine="abacus"))
-    assert str(caught.value) == "`job.engine` must be one of local, accelerate, but is abacus instead."
+    assert str(caught.value) == "`job.engine` must be one of local, accelerate, ray, but is abacus instead."
     assert not (tmp_path / "out").exists()
 
 

@@ -3,7 +3,8 @@
 from longdoc.jobs.engines.accelerate import AccelerateEngine
 from longdoc.jobs.engines.base import Engine
 from longdoc.jobs.engines.local import LocalEngine
+from longdoc.jobs.engines.ray import RayEngine
 
 __all__ = ["ENGINES"]
 
-ENGINES: dict[str, type[Engine]] = {"local": LocalEngine, "accelerate": AccelerateEngine}
+ENGINES: dict[str, type[Engine]] = {"local": LocalEngine, "accelerate": AccelerateEngine, "ray": RayEngine}

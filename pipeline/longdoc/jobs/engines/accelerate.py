@@ -11,7 +11,7 @@ import dataclasses
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from longdoc.errors import InterruptedJobError, JobError, LongDocError
@@ -19,6 +19,7 @@ from longdoc.jobs.engines.at_work import announced, count_deaths
 from longdoc.jobs.engines.base import Engine, Enlisted, JobWork, check_fingerprint
 from longdoc.jobs.engines.isolation import isolate_each
 from longdoc.jobs.engines.launch import Launch, in_launch
+from longdoc.jobs.engines.shared import shared_plan
 from longdoc.jobs.engines.stall import Pulse, StallWatch
 from longdoc.jobs.engines.worker import raise_reported
 from longdoc.jobs.job_plan import JobPlan, PartPlan
@@ -30,7 +31,6 @@ from longdoc.jobs.work import run_part
 __all__ = ["AccelerateEngine"]
 
 _PULSE_SECONDS = 5.0
-_PLAN_SECONDS = 60.0
 
 
 class AccelerateEngine(Engine):
@@ -185,7 +185,7 @@ def _beat(launch: Launch, pulse: Pulse, over: threading.Event) -> None:
 
 def _plan(enlisted: Enlisted, fingerprint: str) -> JobPlan:
     """The leader's plan from the output folder, with the inputs as this process finds them."""
-    plan = _read_when_there(lambda: JobPlan.read_back(enlisted.output), fingerprint)
+    plan = shared_plan(enlisted.output, fingerprint)
     found = list_sources(enlisted.inputs, enlisted.read, enlisted.output)
     if [source.name for source in found] != [source.name for source in plan.sources]:
         raise JobError(
@@ -193,24 +193,6 @@ def _plan(enlisted: Enlisted, fingerprint: str) -> JobPlan:
             "that are the same on all machines."
         )
     return JobPlan(plan.settings, plan.sources, plan.parts, tuple(found), enlisted.read)
-
-
-def _read_when_there(read: Callable[[], JobPlan], fingerprint: str) -> JobPlan:
-    """A shared file system may show a new file to others only after a while."""
-    end = time.monotonic() + _PLAN_SECONDS
-    while True:
-        try:
-            plan = read()
-        except JobError:
-            plan = None
-        if plan is not None and plan.fingerprint == fingerprint:
-            return plan
-        if time.monotonic() > end:
-            raise JobError(
-                "every process must see the leader's plan in the output folder, but this one does not. Put the output "
-                "on a file system that all machines share, under the same path."
-            )
-        time.sleep(0.5)
 
 
 def _own_device() -> None:

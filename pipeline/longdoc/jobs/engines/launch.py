@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from longdoc.errors import InterruptedJobError, JobError
+from longdoc.errors import InterruptedJobError
 
 __all__ = ["Launch", "in_launch"]
 
@@ -70,7 +70,7 @@ class Launch:
         try:
             return act()
         except RuntimeError as error:  # torch's errors of a lost connection are of this class
-            raise JobError(
+            raise InterruptedJobError(
                 f"the launch of this process has ended ({type(error).__name__}), so it stops too. Finished parts are "
                 "kept: run the same command again."
             ) from None

@@ -7,23 +7,20 @@ document that kills is found and the others are answered.
 
 from __future__ import annotations
 
-import logging
-from collections import deque
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import wait
 from multiprocessing.reduction import ForkingPickler
 
-from longdoc.errors import JobError, UsageError
+from longdoc.errors import UsageError
 from longdoc.jobs.engines.base import Engine, JobWork, check_fingerprint
 from longdoc.jobs.engines.isolation import isolate_each
-from longdoc.jobs.engines.worker import DEATHS_WHILE_LOADING, WorkerProcess, raise_reported
+from longdoc.jobs.engines.pool import side_by_side
+from longdoc.jobs.engines.worker import WorkerProcess
 from longdoc.jobs.job_plan import PartPlan
 from longdoc.jobs.parts import PartOutcome
 from longdoc.jobs.work import run_part
 
 __all__ = ["LocalEngine", "can_be_sent"]
-
-_log = logging.getLogger(__name__)
 
 
 class LocalEngine(Engine):
@@ -51,7 +48,7 @@ def _run(work: JobWork, parts: Sequence[PartPlan]) -> Iterator[PartOutcome]:
     normal = [part for part in parts if part not in suspects]
     if several:
         work.predictor.drop()  # each worker has its own; a second one here would only take memory
-        yield from _side_by_side(work, normal, suspects)
+        yield from side_by_side(work, normal, suspects, _Processes(work))
     else:
         yield from _in_line(work, normal)
     yield from isolate_each(work, suspects)
@@ -82,80 +79,16 @@ def _in_line(work: JobWork, parts: Sequence[PartPlan]) -> Iterator[PartOutcome]:
         yield outcome
 
 
-def _side_by_side(work: JobWork, parts: Sequence[PartPlan], suspects: list[PartPlan]) -> Iterator[PartOutcome]:
-    """Hand parts to workers; parts that come under suspicion are appended to `suspects`."""
-    queue = deque(parts)
-    workers: list[WorkerProcess] = []
-    deaths_while_loading = 0
-    try:
-        while queue or any(worker.part for worker in workers):
-            if work.stopping():
-                queue.clear()
-                if not any(worker.part for worker in workers):
-                    return
-            busy = sum(worker.part is not None for worker in workers)
-            while len(workers) < min(work.job.workers, busy + len(queue)):
-                workers.append(WorkerProcess(work.predictor.load, work.plan, work.output))
-            for worker in workers:
-                if worker.ready and worker.part is None and queue:
-                    worker.part = queue.popleft()
-                    work.attempts.start(worker.part.number)
-                    worker.ask("part", worker.part.number)
-            wait([worker.connection for worker in workers] + [w.process.sentinel for w in workers], timeout=0.5)
-            for worker in list(workers):
-                try:
-                    outcome = _listen(work, worker)
-                except EOFError:
-                    workers.remove(worker)
-                    deaths_while_loading = 0 if worker.ready else deaths_while_loading + 1
-                    _bury(work, worker, queue, suspects, deaths_while_loading)
-                else:
-                    deaths_while_loading = 0 if worker.ready else deaths_while_loading
-                    if outcome is not None:
-                        yield outcome
-    finally:
-        for worker in workers:
-            if worker.part is not None:  # an error elsewhere, or an impatient user: not its fault
-                work.attempts.cancel(worker.part.number)
-            worker.close()
+class _Processes:
+    """Workers as processes of this machine."""
 
+    advice = "Lower `workers` if memory is short; a script that starts a job needs `if __name__ == '__main__':`."
 
-def _listen(work: JobWork, worker: WorkerProcess) -> PartOutcome | None:
-    """Take in what a worker has to say; its outcome once a part is committed."""
-    while (message := worker.receive(timeout=0)) is not None:
-        topic, *content = message
-        if topic == "ready":
-            worker.ready = True
-        elif topic == "document":
-            work.on_document(content[0])
-        elif topic == "error":
-            raise_reported(*content)
-        else:
-            outcome: PartOutcome = content[0]
-            work.attempts.finish(outcome.number)
-            worker.part = None
-            return outcome
-    return None
+    def __init__(self, work: JobWork) -> None:
+        self._work = work
 
+    def hire(self) -> WorkerProcess:
+        return WorkerProcess(self._work.predictor.load, self._work.plan, self._work.output)
 
-def _bury(
-    work: JobWork, worker: WorkerProcess, queue: deque[PartPlan], suspects: list[PartPlan], deaths_while_loading: int
-) -> None:
-    cause, part = worker.cause_of_death(), worker.part
-    worker.close()
-    if work.stopping():
-        return
-    if deaths_while_loading >= DEATHS_WHILE_LOADING:
-        raise JobError(
-            f"{deaths_while_loading} workers in a row died while they loaded the model (the last of {cause}). "
-            "Lower `workers` if memory is short; a script that starts a job needs `if __name__ == '__main__':`."
-        )
-    if part is None:
-        return
-    name = work.plan.part_name(part)
-    if work.attempts.suspect(part.number):
-        _log.warning("a worker died of %s in %s for the second time: it is run document by document", cause, name)
-        suspects.append(part)
-    else:
-        _log.warning("a worker died of %s in %s: it is tried again", cause, name)
-        queue.append(part)
+    def wait(self, workers: Sequence[WorkerProcess]) -> None:
+        wait([worker.connection for worker in workers] + [w.process.sentinel for w in workers], timeout=0.5)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable
 
-from longdoc.errors import JobError
+from longdoc.errors import InterruptedJobError
 
 __all__ = ["Pulse", "StallWatch"]
 
@@ -14,18 +14,21 @@ class Pulse:
     """Signs of work of this process: documents answered, and seconds of the processor's time.
 
     A worker that waits for a lock for ever uses no time; one that reads a document for hours does.
+
+    Attributes:
+        documents, failed: how many are answered, and how many of them failed.
     """
 
     def __init__(self) -> None:
-        self._documents = 0
+        self.documents, self.failed = 0, 0
 
     def document(self, failed: bool) -> None:
         """One more document is answered."""
-        self._documents += 1
+        self.documents, self.failed = self.documents + 1, self.failed + failed
 
     def reading(self) -> str:
         """Differs from an earlier one when there was work in between."""
-        return f"{self._documents}:{int(time.process_time())}"
+        return f"{self.documents}:{int(time.process_time())}"
 
 
 class StallWatch:
@@ -49,10 +52,10 @@ class StallWatch:
 
     def check(self, waiting_for: str) -> None:
         """Raises:
-        JobError: no sign for too long. The message says what was waited for.
+        InterruptedJobError: no sign for too long. The message says what was waited for.
         """
         if self._clock() - self._since > 60 * self._minutes:
-            raise JobError(
+            raise InterruptedJobError(
                 f"no worker has shown a sign of work for {self._minutes:g} minutes while the job waited for "
                 f"{waiting_for}, so it was stopped. Finished parts are kept, and the same command goes on from them. "
                 "Look at the workers' machines; raise `job.stall_minutes` if they were only slow."
