@@ -1,7 +1,7 @@
 """One sentence in a document of a hundred chunks decides its label, wherever it stands: who learns it, and who cannot.
 
-The encoder is random and frozen, a table of words without a layer that looks around, so that only the readout learns.
-Label attention, which learns from tokens, is asked the same of shorter documents in test_needle.py.
+The encoder is random and frozen, a table of words without a layer that looks around, so that only the readout learns,
+from the rows of chunks; label attention from the states of all their tokens.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ READOUTS = {
     "max": "{kind: logits, pooling: max, merger: max}",
     "noisy_or": "{kind: logits, pooling: max, merger: noisy_or}",
     "attention": "{kind: vectors, pooling: max, merger: attention}",
+    "label_attention": "label_attention",
 }
 
 
@@ -64,6 +65,7 @@ def trained(*overrides: str, steps: int = 500) -> Pipeline:
     asked, _ = documents(48, 1)
     readout = pipeline.model.readout
     torch.manual_seed(0)  # dropout
+    assert readout.keep_states(True)
     prepared = [item for item in pipeline.stream_rows(asked) if isinstance(item, DocumentRows)]
     rows, weights = torch.cat([item.rows for item in prepared]), torch.cat([item.weights for item in prepared])
     owner = torch.cat([torch.full((len(item.rows),), number) for number, item in enumerate(prepared)])
@@ -77,7 +79,7 @@ def trained(*overrides: str, steps: int = 500) -> Pipeline:
         optimizer.step()
         if loss.item() < 0.02:
             break
-    readout.eval()
+    readout.eval().keep_states(False)
     return pipeline
 
 
