@@ -167,6 +167,7 @@ class Document:
         spans: the right spans, code points of `text`.
         question: what is asked of the text (question answering).
         answers: the right answers to it, code points of `text`, any of which will do; empty = the text has none.
+        place: where a labelled document was read, for messages; no part of what it is.
         language: a language code, where an explicit column gives one; never guessed.
         meta: every other field of the record, carried along.
     """
@@ -181,6 +182,7 @@ class Document:
     meta: Mapping[str, Any] = field(default_factory=dict)
     question: str | None = None
     answers: tuple[Span, ...] | None = None
+    place: Place | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +145,7 @@ def _strictly(records: Iterable[Record]) -> list[Document]:
                 raise DuplicateIdError(
                     f"The documents at {first} and {record.place} have the same id. Give each one an id of its own."
                 )
-            documents.append(document)
+            documents.append(replace(document, place=record.place))
     if faults:
         count = f"{len(faults)} of {len(faults) + len(documents)}"
         raise faults_of(faults, f"{count} documents cannot be used. Mend or remove them:")

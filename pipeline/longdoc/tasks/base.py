@@ -136,11 +136,11 @@ class Task(ABC):
                 with a value that cannot be used.
         """
         missing = [number for number, document in enumerate(documents) if getattr(document, self.field) is None]
-        refuse_missing(missing, len(documents), self.name, self.field, purpose)
+        refuse_missing(missing, documents, self.name, self.field, purpose)
         self.check_values(documents, purpose)
         if labels is not None:
             given = [self.gold_labels(document) for document in documents]
-            refuse_unknown(given, labels, purpose)
+            refuse_unknown(given, labels, purpose, documents)
 
     def check_values(self, documents: Sequence[Document], purpose: Purpose) -> None:
         """Refuse right answers that cannot be used, where every document has one."""

@@ -1,6 +1,7 @@
 """What is said of labelled documents that cannot be used, and of those that can but should be looked at.
 
-What stands in a column is text until it is known to be a label: messages count, and give numbers of documents.
+What stands in a column is text until it is known to be a label: messages count, and say where the
+documents stand, or their numbers.
 """
 
 from __future__ import annotations
@@ -11,19 +12,21 @@ from typing import Literal
 from longdoc.errors import DataError, counted
 from longdoc.types import Document
 
-__all__ = ["Purpose", "doubtful", "numbers", "refuse_missing", "refuse_unknown"]
+__all__ = ["Purpose", "doubtful", "refuse_missing", "refuse_unknown", "which"]
 
 Purpose = Literal["training", "validation", "evaluation"]
 
 _SHOWN = 10
 
 
-def refuse_missing(missing: Sequence[int], documents: int, task: str, field: str, purpose: Purpose) -> None:
+def refuse_missing(
+    missing: Sequence[int], documents: Sequence[Document], task: str, field: str, purpose: Purpose
+) -> None:
     """Refuse documents without the field that a task needs.
 
     Args:
         missing: their numbers, from 0.
-        documents: of how many.
+        documents: all of them.
 
     Raises:
         DataError: there are such.
@@ -34,17 +37,20 @@ def refuse_missing(missing: Sequence[int], documents: int, task: str, field: str
     subject = f"a {task} model" if trained else f"`model.task: {task}`"
     way_out = "" if trained else " or set `model.task`"
     raise DataError(
-        f"{subject} needs the field `{field}` in every {purpose} document, but {len(missing)} of {documents} "
-        f"have none ({numbers(missing)}). Map it with `read.fields.{field}`{way_out}."
+        f"{subject} needs the field `{field}` in every {purpose} document, but {len(missing)} of {len(documents)} "
+        f"have none ({which(missing, documents)}). Map it with `read.fields.{field}`{way_out}."
     )
 
 
-def refuse_unknown(given: Sequence[Sequence[str]], labels: Sequence[str], purpose: Purpose) -> None:
+def refuse_unknown(
+    given: Sequence[Sequence[str]], labels: Sequence[str], purpose: Purpose, documents: Sequence[Document]
+) -> None:
     """Refuse documents with labels that a model does not know.
 
     Args:
         given: the labels of each document.
         labels: those that are known.
+        documents: all of them.
 
     Raises:
         DataError: there are such.
@@ -60,7 +66,7 @@ def refuse_unknown(given: Sequence[Sequence[str]], labels: Sequence[str], purpos
     raise DataError(
         f"{subject} of the {purpose} documents, but {len(strange)} of {len(given)} "
         f"{'has' if len(strange) == 1 else 'have'} a label that is not among its {len(known)} ({others} "
-        f"different ones; {numbers([number for number, _ in strange])}). Correct the data, or {way_out}."
+        f"different ones; {which([number for number, _ in strange], documents)}). Correct the data, or {way_out}."
     )
 
 
@@ -77,8 +83,8 @@ def doubtful(
     if again := [number for number, document in enumerate(validation) if document.text in texts]:
         remarks.append(
             f"{counted(len(again), 'validation document')} of {len(validation)} "
-            f"{'has' if len(again) == 1 else 'have'} the text of a training document ({numbers(again)}): the measured "
-            "quality will be too good."
+            f"{'has' if len(again) == 1 else 'have'} the text of a training document "
+            f"({which(again, validation)}): the measured quality will be too good."
         )
     shown = {label for document in train for label in labels_of(document)}
     unseen = [n for n, document in enumerate(validation) if set(labels_of(document)) - shown]
@@ -86,7 +92,8 @@ def doubtful(
         count = len({label for document in validation for label in labels_of(document)} - shown)
         remarks.append(
             f"{counted(count, 'label')} {'stands' if count == 1 else 'stand'} in validation documents only "
-            f"({numbers(unseen)}): no training document shows the model what {'it is' if count == 1 else 'they are'}."
+            f"({which(unseen, validation)}): no training document shows the model what "
+            f"{'it is' if count == 1 else 'they are'}."
         )
     folded = {_folded(label) for label in shown}
     if len(folded) < len(shown):
@@ -97,11 +104,19 @@ def doubtful(
     return remarks
 
 
-def numbers(places: Sequence[int]) -> str:
-    """Which documents, as people count them."""
-    shown = ", ".join(str(number + 1) for number in places[:_SHOWN])
-    more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
-    return f"number{'' if len(places) == 1 else 's'} {shown}{more}"
+def which(numbers: Sequence[int], documents: Sequence[Document]) -> str:
+    """Documents of a list as people find them: by file and line, or by their numbers, counted from 1.
+
+    Args:
+        numbers: theirs, from 0.
+        documents: the list.
+    """
+    shown = numbers[:_SHOWN]
+    more = f" and {len(numbers) - _SHOWN} more" if len(numbers) > _SHOWN else ""
+    places = [documents[number].place for number in shown]
+    if all(place is not None for place in places):
+        return ", ".join(map(str, places)) + more
+    return f"number{'' if len(numbers) == 1 else 's'} {', '.join(str(number + 1) for number in shown)}{more}"
 
 
 def _folded(label: str) -> str:

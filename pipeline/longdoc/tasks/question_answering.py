@@ -30,7 +30,7 @@ from longdoc.spans.answers import AnswerPlaces, GoldCounts, where_answers_may_be
 from longdoc.spans.words import Words, find_words
 from longdoc.tasks.base import ClassWeights, DocumentLoss, Task
 from longdoc.tasks.decision_settings import DecisionConfig
-from longdoc.tasks.gold import Purpose, numbers
+from longdoc.tasks.gold import Purpose, which
 from longdoc.tasks.outcomes import MISSING, Outcome, chance_of
 from longdoc.tasks.questions import as_questions, shown_answers
 from longdoc.text.chunking import Chunker, PreparedDocument
@@ -110,7 +110,7 @@ class QuestionAnswering(Task):
         if missing:
             raise DataError(
                 f"question answering needs a question in every {purpose} document, but {len(missing)} of "
-                f"{len(documents)} have none ({numbers(missing)}). Map it with `read.fields.question`."
+                f"{len(documents)} have none ({which(missing, documents)}). Map it with `read.fields.question`."
             )
 
     # -- the head

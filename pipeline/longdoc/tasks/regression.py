@@ -17,7 +17,7 @@ from longdoc.nn.readout import Readout, ReadoutKind
 from longdoc.tasks.base import ClassWeights, DocumentLoss
 from longdoc.tasks.decision_settings import DecisionConfig
 from longdoc.tasks.document_task import DocumentTask, Floats
-from longdoc.tasks.gold import Purpose, numbers
+from longdoc.tasks.gold import Purpose, which
 from longdoc.tasks.losses import LossWishes
 from longdoc.tasks.outcomes import MISSING, Outcome
 from longdoc.text.tokens_read import TokensRead
@@ -59,7 +59,8 @@ class Regression(DocumentTask):
         if beyond:
             raise DataError(
                 f"`target` must be between -{LARGEST_TARGET:g} and {LARGEST_TARGET:g} in every {purpose} document, but "
-                f"is beyond in {len(beyond)} of {len(documents)} ({numbers(beyond)}). Divide all by a constant."
+                f"is beyond in {len(beyond)} of {len(documents)} ({which(beyond, documents)}). Divide all by a "
+                "constant."
             )
 
     def check_validation(self, documents: Sequence[Document], metric: str) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from longdoc.errors import DataError, counted
-from longdoc.tasks.gold import numbers
+from longdoc.tasks.gold import which
 from longdoc.types import Document
 
 __all__ = ["refuse_leaks", "refuse_unlearned"]
@@ -35,7 +35,7 @@ def refuse_leaks(train: Sequence[Document], validation: Sequence[Document]) -> N
         raise DataError(
             f"training and validation must have no document in common, but {len(leaked)} of {len(validation)} "
             f"validation documents {'has' if len(leaked) == 1 else 'have'} the id of a training document "
-            f"({numbers(leaked)}). Take them out of one of the two; where each file counts its ids anew, set "
+            f"({which(leaked, validation)}). Take them out of one of the two; where each file counts its ids anew, set "
             "`data.allow_shared_ids`."
         )
 
@@ -57,6 +57,6 @@ def refuse_unlearned(
         count = len({label for number in unseen for label in labels_of(validation[number])} - shown)
         raise DataError(
             f"every label must stand in a training document, but {counted(count, 'label')} "
-            f"{'stands' if count == 1 else 'stand'} in validation documents only ({numbers(unseen)}). Move one of them "
-            "to the training documents, or name all labels in `model.labels` to train without."
+            f"{'stands' if count == 1 else 'stand'} in validation documents only ({which(unseen, validation)}). Move "
+            "one of them to the training documents, or name all labels in `model.labels` to train without."
         )

@@ -214,7 +214,7 @@ def test_a_label_column_is_not_shown(run, model: Path, tmp_path: Path) -> None:
     column = ("--set", "read.fields.label=note")
     told = run("evaluate", "--model", model, "--data", path, "--output", tmp_path / "o", *column, expect=2).output
     assert "Smith" not in told
-    assert "1 of 1 has a label that is not among its 3 (1 different ones; number 1)" in told
+    assert "1 of 1 has a label that is not among its 3 (1 different ones; data.jsonl:1)" in told
     told = run("train", "--config", TINY, "--data", path, "--output", tmp_path / "m", *column,
                "--set", "model.labels=[a,b]", expect=2).output  # fmt: skip
     assert "Smith" not in told

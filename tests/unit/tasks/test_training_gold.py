@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 import torch
 
 from longdoc.errors import DataError
+from longdoc.readers import load_labelled
 from longdoc.tasks import task_named
-from longdoc.tasks.gold import doubtful
-from longdoc.types import Document
+from longdoc.tasks.gold import doubtful, which
+from longdoc.types import Document, Place
 from task_kit import targets
 
 SECRET = "Mr Smith is ill"
@@ -97,6 +101,27 @@ def test_an_unknown_label_is_counted_and_placed_and_never_shown(task: str, purpo
 def test_only_the_first_places_are_listed() -> None:
     with pytest.raises(DataError, match=r"numbers 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 5 more"):
         task_named("single_label").check_gold(documents(*[None] * 15), None)
+
+
+def test_documents_of_files_are_named_by_file_and_line() -> None:
+    read = [replace(item, place=Place("train.jsonl", 3 * n + 1)) for n, item in enumerate(documents("a", None, None))]
+    with pytest.raises(DataError) as caught:
+        task_named("single_label").check_gold(read, None)
+    assert str(caught.value) == (
+        "`model.task: single_label` needs the field `label` in every training document, but 2 of 3 have none "
+        "(train.jsonl:4, train.jsonl:7). Map it with `read.fields.label` or set `model.task`."
+    )
+    assert which(range(12), [replace(read[0], place=Place("a.csv", n)) for n in range(1, 13)]) == (
+        "a.csv:1, a.csv:2, a.csv:3, a.csv:4, a.csv:5, a.csv:6, a.csv:7, a.csv:8, a.csv:9, a.csv:10 and 2 more"
+    )
+    assert which([0, 1], [read[0], documents("a")[0]]) == "numbers 1, 2", "one of them came from nowhere"
+
+
+def test_a_place_is_no_part_of_a_document(tmp_path: Path) -> None:
+    (tmp_path / "d.jsonl").write_text('{"id": "0", "text": "text 0", "label": "a"}\n')
+    (read,) = load_labelled([tmp_path / "d.jsonl"])
+    assert read.place == Place("d.jsonl", 1)
+    assert replace(read, meta={}) == documents("a")[0]
 
 
 @pytest.mark.parametrize("target", [1e300, -1e19])
