@@ -13,7 +13,7 @@ from job_kit import load_echo, write_documents
 from longdoc.errors import ConfigurationError, UsageError
 from longdoc.jobs import JobConfig, run_job
 from longdoc.jobs.engines import ray_manners, ray_session
-from longdoc.jobs.engines.ray_manners import own_environment, own_folder, own_signals
+from longdoc.jobs.engines.ray_manners import own_environment, own_folder, own_signals, show_token
 from longdoc.jobs.engines.ray_session import Share
 from longdoc.jobs.ray_settings import RayConfig
 
@@ -127,3 +127,21 @@ def test_the_environment_of_the_jobs_own_ray_is_taken_back(monkeypatch):
         os.environ["RAY_AUTH_MODE"] = "token"  # as Ray does
     assert os.environ["PYTHONPATH"] == "mine"
     assert not {"RAY_AUTH_TOKEN", "RAY_AUTH_MODE"} & os.environ.keys()
+
+
+@pytest.mark.parametrize(
+    ("file", "given", "expected"),
+    [(False, {}, None), (True, {}, "token"), (False, {"RAY_AUTH_TOKEN": "word"}, "token"),
+     (True, {"RAY_AUTH_MODE": "disabled"}, "disabled")],
+)  # fmt: skip
+def test_a_cluster_is_shown_the_token_that_there_is(tmp_path, monkeypatch, file, given, expected):
+    for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
+        monkeypatch.setenv(name, given.get(name, ""))
+        if name not in given:
+            monkeypatch.delenv(name)
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    if file:
+        (tmp_path / ".ray").mkdir()
+        (tmp_path / ".ray/auth_token").write_text("word")
+    show_token()
+    assert os.environ.get("RAY_AUTH_MODE") == expected

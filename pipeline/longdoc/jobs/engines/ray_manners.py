@@ -21,7 +21,7 @@ from typing import Any
 
 from longdoc.errors import ConfigurationError
 
-__all__ = ["cores", "own_environment", "own_folder", "own_signals", "quiet"]
+__all__ = ["cores", "own_environment", "own_folder", "own_signals", "quiet", "show_token"]
 
 _log = logging.getLogger(__name__)
 
@@ -88,10 +88,18 @@ def own_signals() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 
 
+def show_token() -> None:
+    """Where there is a token for a cluster, it is shown to it. Ray looks at the mode when it is imported first."""
+    named = {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & os.environ.keys()
+    if named or (Path.home() / ".ray" / "auth_token").is_file():
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
+
+
 @contextmanager
 def quiet() -> Iterator[None]:
     """No report of use, and what Ray prints about dead workers goes to our log."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")  # what it warns of while it connects stands in our errors
     from ray._private import worker
 
     logging.getLogger("ray").setLevel(logging.ERROR)  # which its import has set

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import psutil
 
 from longdoc.errors import ConfigurationError, InterruptedJobError, UsageError
-from longdoc.jobs.engines.ray_manners import cores, own_environment, own_folder, own_signals, quiet
+from longdoc.jobs.engines.ray_manners import cores, own_environment, own_folder, own_signals, quiet, show_token
 from longdoc.jobs.ray_settings import RayConfig
 
 __all__ = ["Share", "check_installed", "connected"]
@@ -54,6 +54,10 @@ def connected(config: RayConfig, workers: int) -> Iterator[Share]:
         ConfigurationError: the address or the folder cannot be used.
         InterruptedJobError: Ray does not start.
     """
+    options: dict[str, Any] = {"address": config.address or os.environ.get("RAY_ADDRESS") or "local"}
+    own = options["address"] == "local"
+    if not own:
+        show_token()
     with quiet():
         import ray
 
@@ -61,8 +65,7 @@ def connected(config: RayConfig, workers: int) -> Iterator[Share]:
             yield _share(config, workers, ray.cluster_resources())
             return
         with ExitStack() as stack:
-            options: dict[str, Any] = {"address": config.address or os.environ.get("RAY_ADDRESS") or "local"}
-            if options["address"] == "local":
+            if own:
                 cpus = config.cpus_per_worker or max(1, (cores() - 1) // workers)
                 config = config.model_copy(update={"cpus_per_worker": cpus})
                 options |= {
@@ -88,8 +91,9 @@ def _init(options: Mapping[str, Any]) -> None:
             return
         except ConnectionError:
             raise ConfigurationError(
-                f"`job.ray.address` must be that of a cluster that runs, but none answers at {options['address']}. "
-                "Start one (ray start --head), or leave the address out."
+                f"`job.ray.address` must be that of a cluster that runs, but none at {options['address']} lets "
+                "this process in. Start one (ray start --head), show its token (RAY_AUTH_TOKEN), or leave the address "
+                "out."
             ) from None
         except Exception as error:  # Ray raises what it likes, also plain `Exception`
             for process in psutil.Process().children():
