@@ -8,6 +8,7 @@ import typer
 
 from longdoc.cli import (
     compare,
+    config,
     doctor,
     embed,
     evaluate,
@@ -60,6 +61,7 @@ app.command("embed")(embed.embed)
 app.command("doctor")(doctor.doctor)
 app.command("import-checkpoint")(import_checkpoint.import_checkpoint)
 app.add_typer(inspect.app, name="inspect")
+app.add_typer(config.app, name="config")
 
 
 def main() -> None:
