@@ -32,7 +32,8 @@ from longdoc.types import Document, DocumentFailure, DocumentPrediction, Documen
 __all__ = ["ClassWeights", "DocumentLoss", "Task"]
 
 DocumentLoss = Callable[[torch.Tensor, Sequence[torch.Tensor]], torch.Tensor]
-"""Scores of B documents, what `Readout.documents` gives for them, and their B targets -> (B,) losses, float32."""
+"""Scores of B documents, what `Readout.documents` gives for them, and their B targets -> (B,) losses, float32 or
+finer."""
 
 ClassWeights = Literal["none", "balanced"]
 
@@ -206,7 +207,7 @@ class Task(ABC):
         classes: int = 1,
         class_weights: ClassWeights = "none",
     ) -> DocumentLoss:
-        """Losses of documents from their scores, always in float32.
+        """Losses of documents from their scores, in float32 or finer.
 
         Args:
             readout: that gives the scores; parameters of it may take part.

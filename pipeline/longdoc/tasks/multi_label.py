@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from longdoc.decide import ConformalSets, Decisions, plausible_labels
 from longdoc.errors import ConfigurationError, DataError, counted
+from longdoc.nn.exact import exact
 from longdoc.nn.readout import Readout
 from longdoc.tasks.base import ClassWeights
 from longdoc.tasks.document_task import Floats
@@ -195,10 +196,10 @@ class SigmoidLoss:
         self.weights, self.kind = weights, kind
 
     def __call__(self, scores: torch.Tensor, targets: Sequence[torch.Tensor]) -> torch.Tensor:
-        """(B, C) scores and B targets -> (B,) losses, float32."""
-        stacked = torch.stack(list(targets)).to(scores.device)
-        weights = None if self.weights is None else self.weights.to(scores.device)
-        return self.kind.each_label(scores.float(), stacked, weights).mean(dim=1)
+        """(B, C) scores and B targets -> (B,) losses, float32 or finer."""
+        scores = exact(scores)
+        weights = None if self.weights is None else self.weights.to(scores)
+        return self.kind.each_label(scores, torch.stack(list(targets)).to(scores), weights).mean(dim=1)
 
 
 def balanced_positives(targets: Sequence[torch.Tensor]) -> torch.Tensor:

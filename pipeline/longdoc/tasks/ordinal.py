@@ -26,6 +26,7 @@ from torch.nn import functional as F
 from longdoc.decide import Decisions
 from longdoc.errors import ConfigurationError, DataError
 from longdoc.metrics.ordinal import bootstrap_kappa, ordinal_metrics
+from longdoc.nn.exact import exact
 from longdoc.nn.readout import Readout, ReadoutKind
 from longdoc.tasks.base import ClassWeights
 from longdoc.tasks.document_task import Floats
@@ -181,13 +182,13 @@ class OrdinalLoss:
         self.weights, self.kind = weights, kind
 
     def __call__(self, scores: torch.Tensor, targets: Sequence[torch.Tensor]) -> torch.Tensor:
-        """(B, C - 1) scores and B targets -> (B,) losses, float32."""
-        ranks = torch.stack(list(targets)).to(scores.device)
+        """(B, C - 1) scores and B targets -> (B,) losses, float32 or finer."""
+        scores, ranks = exact(scores), torch.stack(list(targets)).to(scores.device)
         thresholds = torch.arange(scores.shape[1], device=scores.device)
-        asked, higher = ranks[:, None] >= thresholds, (ranks[:, None] > thresholds).float()
-        parts = F.binary_cross_entropy_with_logits(scores.float(), higher, reduction="none")
+        asked, higher = ranks[:, None] >= thresholds, (ranks[:, None] > thresholds).to(scores.dtype)
+        parts = F.binary_cross_entropy_with_logits(scores, higher, reduction="none")
         losses = self.kind.of_surprise((parts * asked).sum(1))
-        return losses if self.weights is None else losses * self.weights.to(scores.device)[ranks]
+        return losses if self.weights is None else losses * self.weights.to(scores)[ranks]
 
 
 def _number(label: str) -> float | None:

@@ -13,6 +13,7 @@ from longdoc.decide import Decisions
 from longdoc.errors import ConfigurationError, DataError
 from longdoc.metrics.intervals import bootstrap_means
 from longdoc.metrics.regression import regression_metrics
+from longdoc.nn.exact import exact
 from longdoc.nn.readout import Readout, ReadoutKind
 from longdoc.tasks.base import ClassWeights, DocumentLoss
 from longdoc.tasks.decision_settings import DecisionConfig
@@ -182,5 +183,5 @@ class Regression(DocumentTask):
 
 
 def squared_error(scores: torch.Tensor, targets: Sequence[torch.Tensor]) -> torch.Tensor:
-    """(B, 1) scores and B targets -> (B,) losses, float32."""
-    return (scores.float()[:, 0] - torch.stack(list(targets)).to(scores.device)).square()
+    """(B, 1) scores and B targets -> (B,) losses, float32 or finer."""
+    return (exact(scores)[:, 0] - torch.stack(list(targets)).to(scores.device)).square()

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from longdoc.nn.exact import exact
 from longdoc.nn.readout import Readout
 from longdoc.tasks.base import ClassWeights
 from longdoc.tasks.document_task import Floats
@@ -85,7 +86,7 @@ class SoftmaxLoss:
         self.weights, self.kind = weights, kind
 
     def __call__(self, scores: torch.Tensor, targets: Sequence[torch.Tensor]) -> torch.Tensor:
-        """(B, C) scores and B targets -> (B,) losses, float32."""
-        stacked = torch.stack(list(targets)).to(scores.device)
-        weights = None if self.weights is None else self.weights.to(scores.device)
-        return self.kind.one_label(scores.float(), stacked, weights)
+        """(B, C) scores and B targets -> (B,) losses, float32 or finer."""
+        scores, stacked = exact(scores), torch.stack(list(targets)).to(scores.device)
+        weights = None if self.weights is None else self.weights.to(scores)
+        return self.kind.one_label(scores, stacked, weights)

@@ -24,6 +24,7 @@ from torch.nn import functional as F
 from longdoc.decide import Decisions
 from longdoc.errors import ConfigurationError, DataError, counted
 from longdoc.metrics.spans import PlainSpan, match_spans, span_metrics
+from longdoc.nn.exact import exact
 from longdoc.nn.readout import Readout, ReadoutKind, TokensReadout, TokensReadoutConfig
 from longdoc.spans.alignment import align, trimmed, word_spans
 from longdoc.spans.chain import Chain
@@ -313,8 +314,8 @@ class _SpanLoss:
         self.tagger = tagger
 
     def __call__(self, scores: Tensor, targets: Sequence[Tensor]) -> Tensor:
-        """(sum of T, C) and B targets -> (B,), float32."""
-        parts = torch.split(scores.float(), [len(target) for target in targets])
+        """(sum of T, C) and B targets -> (B,), float32 or finer."""
+        parts = torch.split(exact(scores), [len(target) for target in targets])
         return torch.stack([self._document(part, target) for part, target in zip(parts, targets, strict=True)])
 
     def _document(self, scores: Tensor, target: Tensor) -> Tensor:
@@ -327,7 +328,7 @@ class _SpanLoss:
         starts = torch.nonzero(target[begins, 1])[:, 0].tolist()
         chain = self.tagger.transitions
         losses = [chain.loss(words[s:e], tags[s:e]) for s, e in pairwise([*starts, len(words)])]
-        return torch.stack(losses).sum().float() / max(1, len(words))
+        return torch.stack(losses).sum().to(scores.dtype) / max(1, len(words))
 
 
 def _word_scores(scores: Tensor, begins: Tensor, tagger: TokensReadout) -> Tensor:

@@ -2,83 +2,72 @@
 
 from __future__ import annotations
 
-import copy
+import itertools
+from typing import Any, get_args
 
 import pytest
 import torch
 
-from longdoc.model import LongDocModel
+from gradient_kit import CASES, OneStep, case_name, distance
+from longdoc.nn.mergers import MergerKind
 from longdoc.pipeline import Pipeline
-from longdoc.precision import PrecisionConfig, choose_placement
-from longdoc.text.batching import collate
-from longdoc.text.chunking import prepare_many
-from longdoc.training.row_cache import backward_through_documents
-from longdoc.types import ChunkBatch, Document
+from longdoc.tasks import TASKS
 
-PLACEMENT = choose_placement(PrecisionConfig(device="cpu", dtype="fp32"))
+LIMITS = {torch.float64: 1e-12, torch.float32: 1e-6}
+every_case = pytest.mark.parametrize("case", CASES, ids=map(case_name, CASES))
+"""Every task with every readout and merger that it takes."""
 
-
-@pytest.fixture
-def model(tiny_pipeline: Pipeline) -> LongDocModel:
-    return copy.deepcopy(tiny_pipeline.model).double().train()
-
-
-def micro_batches(pipeline: Pipeline, rows: int) -> tuple[list[ChunkBatch], int]:
-    texts = ["one two three " * 40, "four", "five six seven eight " * 25]
-    prepared = prepare_many([Document(id=t[:3], text=t) for t in texts], pipeline.tokenizer, pipeline.chunker)
-    pairs = [(n, chunk) for n, document in enumerate(prepared) for chunk in document.chunks]
-    pad = pipeline.tokenizer.pad_id
-    groups = [pairs[start : start + rows] for start in range(0, len(pairs), rows)]
-    return [collate([c for _, c in group], [n for n, _ in group], len(texts), pad) for group in groups], len(texts)
+A_FEW = [(task, config) for task, config in CASES if case_name((task, config)) in (
+    "single_label-vectors-attention", "ordinal-vectors-hierarchical", "multi_label-label_attention", "spans-tokens-crf",
+    "question_answering-answers",
+)]  # fmt: skip
+"""One of each way of making rows, for every day."""
 
 
-def loss(logits: torch.Tensor) -> torch.Tensor:
-    return torch.nn.functional.cross_entropy(logits, torch.tensor([0, 1, 2]))
+def both_ways(tiny: Pipeline, case: Any, dtype: torch.dtype, dropout: float) -> float:
+    """How far they are apart for a step of two batches, of six documents together, whose gradients accumulate."""
+    one = OneStep(tiny, case, dtype, dropout)
+    step = one.step(3)
+    assert [len(batch) for batch in step.batches] == [3, 3]
+    expected = one.by_full_graph(step.batches, len(step.members))
+    return distance(one.by_row_cache(step), expected)
 
 
-def gradients(model: LongDocModel) -> dict[str, torch.Tensor]:
-    return {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+def test_no_task_and_no_merger_is_left_out() -> None:
+    assert {task for task, _ in CASES} == {task.name for task in TASKS}
+    mergers = {config["merger"]["kind"] for _, config in CASES if "merger" in config}
+    assert mergers == {kind.model_fields["kind"].default for kind in get_args(MergerKind)}
+    assert len(A_FEW) == 5
 
 
-@pytest.mark.parametrize("rows", [1, 3, 100])
-@pytest.mark.parametrize("dropout", [0.0, 0.2])
-def test_gradients_equal_those_of_the_whole_graph(
-    tiny_pipeline: Pipeline, model: LongDocModel, rows: int, dropout: float
+@pytest.mark.parametrize("case", A_FEW, ids=map(case_name, A_FEW))
+def test_gradients_equal_those_of_the_whole_graph(tiny_pipeline: Pipeline, case: Any) -> None:
+    assert both_ways(tiny_pipeline, case, torch.float64, 0.2) < 1e-12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("dtype", "dropout"), list(itertools.product(LIMITS, (0.0, 0.2))))
+@every_case
+def test_gradients_equal_for_every_task_and_merger(
+    tiny_pipeline: Pipeline, case: Any, dtype: torch.dtype, dropout: float
 ) -> None:
-    for module in model.modules():
-        if isinstance(module, torch.nn.Dropout):
-            module.p = dropout
-    batches, documents = micro_batches(tiny_pipeline, rows)
-
-    torch.manual_seed(5)
-    whole = torch.cat([model.chunk_rows(batch) for batch in batches])
-    owner = torch.cat([batch.owner for batch in batches])
-    weights = torch.cat([batch.weights for batch in batches])
-    expected_loss = loss(model.documents(whole, owner, weights, documents))
-    expected_loss.backward()
-    expected = gradients(model)
-    model.zero_grad(set_to_none=True)
-
-    torch.manual_seed(5)
-    found_loss = backward_through_documents(model, batches, documents, loss, PLACEMENT, torch.Tensor.backward)
-    found = gradients(model)
-
-    assert found_loss.item() == pytest.approx(expected_loss.item(), rel=1e-6)
-    assert found.keys() == expected.keys()
-    assert "encoder" in " ".join(found), "the encoder learns"
-    for name, gradient in expected.items():
-        scale = max(1e-6, float(gradient.abs().max()))
-        assert float((found[name] - gradient).abs().max()) / scale < 2e-6, name
+    assert both_ways(tiny_pipeline, case, dtype, dropout) < LIMITS[dtype]
 
 
-def test_the_random_stream_goes_on_as_without_the_cache(tiny_pipeline: Pipeline, model: LongDocModel) -> None:
-    batches, documents = micro_batches(tiny_pipeline, 2)
-    torch.manual_seed(1)
-    rows = torch.cat([model.chunk_rows(batch) for batch in batches])
-    owner = torch.cat([batch.owner for batch in batches])
-    weights = torch.cat([batch.weights for batch in batches])
-    model.documents(rows, owner, weights, documents)
+def test_dropout_is_replayed_and_not_drawn_anew(tiny_pipeline: Pipeline) -> None:
+    """With other draws the gradient is another one, by far: what the equality above rests on."""
+    one = OneStep(tiny_pipeline, CASES[0], torch.float64, 0.2)
+    step = one.step(3)
+    expected = one.by_full_graph(step.batches, len(step.members))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("longdoc.training.row_cache._set_random_state", lambda device, state: None)
+        assert distance(one.by_row_cache(step), expected) > 1e-2
+
+
+def test_the_random_stream_goes_on_as_without_the_cache(tiny_pipeline: Pipeline) -> None:
+    one = OneStep(tiny_pipeline, CASES[0], torch.float64, 0.2)
+    step = one.step(3)
+    one.by_full_graph(step.batches, len(step.members))
     expected = torch.rand(1)
-    torch.manual_seed(1)
-    backward_through_documents(model, batches, documents, loss, PLACEMENT, torch.Tensor.backward)
+    one.by_row_cache(step)
     assert torch.equal(expected, torch.rand(1))
