@@ -91,7 +91,7 @@ def test_a_job_answers_every_document(walk: Path) -> None:
     ]
     longdoc("explain", "--model", walk / "model", "--input", walk / "test.jsonl", "--output", walk / "report.html",
             "--set", "read.fields.text=context")  # fmt: skip
-    assert (walk / "report.html").read_text().count("question: <bdi>Who came?</bdi>") == 16
+    assert (walk / "report.html").read_text().count("Question: <bdi>Who came?</bdi>") == 16
     longdoc("inspect", "model", "--model", walk / "model")
 
 

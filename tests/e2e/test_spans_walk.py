@@ -97,7 +97,7 @@ def test_evaluation_and_explanation_show_spans(walk: Path) -> None:
     assert (walk / "eval" / "labels.svg").is_file()
     longdoc("explain", "--model", walk / "model", "--input", walk / "test.jsonl", "--output", walk / "report.html")
     page = (walk / "report.html").read_text()
-    assert page.count("<sup><bdi>") == metrics["predicted_spans"]
+    assert page.count('<span class="badge"') == metrics["predicted_spans"]
     longdoc("inspect", "model", "--model", walk / "model")
 
 

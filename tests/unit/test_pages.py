@@ -20,7 +20,8 @@ from longdoc.jobs.row_kinds import rows_of
 from longdoc.pages import page_numbers, page_words, with_pages
 from longdoc.pipeline import Pipeline
 from longdoc.readers.parsed import PageSpan, page_at, told_pages
-from longdoc.report.html import ExplainedDocument, explanation_page, shade
+from longdoc.report.html import ExplainedDocument, explanation_page
+from longdoc.report.marked import marked_text
 from longdoc.types import (
     AnswerSpan,
     Document,
@@ -202,16 +203,16 @@ def test_the_report_marks_pages_beside_the_text_and_names_them_at_passages() -> 
     marks = ['data-page="p. 1"', 'data-page="p. 3"']
     assert [page.count(mark) for mark in marks] == [1, 1], "an empty page has no mark"
     assert 'title="x: +1.000, page 1">abcd</mark>' in page
-    assert 'title="x: -1.000, page 3">efg</mark>' in page
+    assert 'title="x: -1.000, pages 1 to 3">efg</mark>' in page
     assert page.index(marks[0]) < page.index("abcd</mark>") < page.index(marks[1]) < page.index("efg</mark>")
     assert "attr(data-page)" in page, "drawn by the style sheet, so that it is printed and never copied with the text"
 
 
 def test_the_report_lists_the_pages_of_spans() -> None:
     page = explanation_page([item(spans=with_pages([ScoredSpan(3, 8, "x", 0.5)], META))])
-    assert "<th>page</th>" in page
+    assert '<th scope="col">page</th>' in page
     assert "<td>pages 1 to 3</td>" in page
-    assert 'title="x 0.500, page 3">ef</mark>' in page
+    assert 'title="x, probability 0.500, pages 1 to 3">ef<span' in page
     without = DocumentPrediction(id="d", spans=(ScoredSpan(3, 8, "x", 0.5),))
     bare = explanation_page([ExplainedDocument(without, "abcd\f\fefg")])
     assert "page</th>" not in bare
@@ -219,11 +220,14 @@ def test_the_report_lists_the_pages_of_spans() -> None:
 
 
 def test_a_text_is_the_same_with_and_without_its_pages() -> None:
-    pieces = shade("abcd\f\fefg", [EvidencePassage(2, 8, "x", 1.0)], (PageSpan(0, 4, 1), PageSpan(6, 9, 3)))
+    evidence = [[EvidencePassage(2, 8, "x", 1.0)]]
+    marked = marked_text("abcd\f\fefg", evidence, pages=(PageSpan(0, 4, 1), PageSpan(6, 9, 3)))
+    pieces = [piece for paragraph in marked.paragraphs for piece in paragraph]
     assert "".join(piece.text for piece in pieces) == "abcd\f\fefg"
     assert [(piece.text, piece.page, piece.begins_page) for piece in pieces] == [
         ("ab", 1, True),
-        ("cd\f\f", 1, False),
+        ("cd\f", 1, False),
+        ("\f", 1, False),
         ("ef", 3, True),
         ("g", 3, False),
     ]

@@ -1,7 +1,8 @@
-"""`longdoc explain`: the passages that carried each answer, as a page."""
+"""`longdoc explain`: the passages that carried each answer, as a page, or as a folder of pages with an index."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -12,57 +13,82 @@ from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_
 __all__ = ["explain"]
 
 HEEDS = ("model", "chunking", "read", "prediction")
+ON_ONE_PAGE = 20
 
 
 def explain(
     model: Annotated[Path, typer.Option("--model", metavar="MODEL", help="A model folder.")],
     inputs: Annotated[list[str], typer.Option("--input", metavar="FILE", help="Files, folders or globs. Repeatable.")],
-    output: Annotated[Path, typer.Option("--output", metavar="REPORT.html", help="The page to write.")],
-    limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many documents on the page.")] = 20,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            metavar="REPORT.html",
+            help="The page to write; a name without .html is a folder, with a page for each document and an index.",
+        ),
+    ],
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", min=1, help=f"At most so many documents; {ON_ONE_PAGE} on one page, all in a folder."),
+    ] = None,
     config: ConfigOption = None,
     overrides: SetOption = None,
 ) -> None:
-    """Show the evidence in the text, document by document: one HTML file without scripts or links.
+    """Show the evidence in the text: one HTML file that works without network, or a folder of them with an index.
 
     Example: longdoc explain --model runs/mine --input letter.txt --output report.html
+    Example: longdoc explain --model runs/mine --input letters --output reports
     """
     with faults_as_exit_status():
         from longdoc.apart import check_apart
         from longdoc.cli.trained import own_chunking, settled
         from longdoc.config import dump_resolved
         from longdoc.errors import counted
-        from longdoc.evidence import chunks_of_result
-        from longdoc.files import check_file_output, write_text
+        from longdoc.files import check_file_output, check_folder_output, only_writer, write_text
         from longdoc.pipeline import Pipeline
         from longdoc.readers import read_documents
-        from longdoc.readers.parsed import told_pages
+        from longdoc.report.explaining import explained
+        from longdoc.report.folder import check_report_folder, write_reports
         from longdoc.report.html import ExplainedDocument, explanation_page
         from longdoc.types import Document, DocumentFailure
 
         base = own_chunking(model, config, overrides)
         resolved = settled(load(config, overrides, "explain", HEEDS, base), model)
-        check_file_output(output)
+        one_page = output.suffix.lower() in (".html", ".htm")
+        (check_file_output if one_page else check_folder_output)(output)
         check_apart(output, {"--input": inputs, "--model": [model]}, homes=("--model",))
+        if not one_page:
+            check_report_folder(output)
+        most = limit or (ON_ONE_PAGE if one_page else None)
         pipeline = Pipeline.load(model, resolved.prediction)
-        items: list[ExplainedDocument] = []
         left_out = 0
-        with show_progress("explain") as tell:
-            for record in read_documents(inputs, resolved.read):
-                if len(items) == limit:
+
+        def items() -> Iterator[ExplainedDocument]:
+            nonlocal left_out
+            for number, record in enumerate(read_documents(inputs, resolved.read)):
+                if most is not None and number >= most:
                     left_out += 1
-                    continue
-                document = record.document
-                if isinstance(document, Document):
-                    result = pipeline.explain(document)
-                    chunks = chunks_of_result(document, result, pipeline.tokenizer, pipeline.chunker)
-                    items.append(ExplainedDocument(result, document.text, chunks, told_pages(document.meta)))
+                elif isinstance(record.document, Document):
+                    yield explained(pipeline, record.document)
                 else:
-                    items.append(ExplainedDocument(document, ""))
-                tell(len(items), None, 0)
-        write_text(output, explanation_page(items))
-        write_text(output.with_suffix(".config.resolved.yaml"), dump_resolved(resolved, HEEDS))
-        failed = sum(isinstance(item.result, DocumentFailure) for item in items)
-        rest = f"; {left_out} more left out by --limit {limit}" if left_out else ""
-        closing_line(f"{counted(len(items), 'document')}, {failed} without an answer{rest}; report in {output}")
-        if failed == len(items):
+                    yield ExplainedDocument(record.document, "")
+
+        with show_progress("explain") as tell:
+            if one_page:
+                pages: list[ExplainedDocument] = []
+                for item in items():
+                    pages.append(item)
+                    tell(len(pages), None, 0)
+                write_text(output, explanation_page(pages))
+                write_text(output.with_suffix(".config.resolved.yaml"), dump_resolved(resolved, HEEDS))
+                done, failed = len(pages), sum(isinstance(page.result, DocumentFailure) for page in pages)
+            else:
+                with only_writer(output):
+                    rows = write_reports(output, items(), lambda done, failed: tell(done, None, failed))
+                    write_text(output / "config.resolved.yaml", dump_resolved(resolved, HEEDS))
+                done, failed = len(rows), sum(row.status == "failed" for row in rows)
+        rest = f"; {left_out} more left out by --limit {most}" if left_out else ""
+        where = output if one_page else output / "index.html"
+        closing_line(f"{counted(done, 'document')}, {failed} without an answer{rest}; report in {where}")
+        if failed == done:
             raise typer.Exit(3)  # finished, but there is nothing that could be explained

@@ -1,210 +1,155 @@
-"""One page that shows what answers rest on: a file without scripts, links or anything from elsewhere.
+"""One page that shows what answers rest on: a file that fetches nothing and runs nothing but its own script.
 
-Texts and label names are hostile until proven otherwise. They are escaped where they stand (autoescape), and a content
-security policy forbids the page everything but its own style sheet, which is named by its hash.
+Without the script (some hospitals and mail programs allow none) the page still shows the text, shaded for the first
+label, with its numbers; with it, labels are chosen, passages are pointed at, and a strip shows the whole document.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import itertools
-import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
-
-from longdoc.pages import page_numbers
 from longdoc.readers.parsed import PageSpan
-from longdoc.report.spans import FoundSpan, SpanRun, found_spans, page_starts, span_runs
-from longdoc.types import DocumentFailure, DocumentPrediction, EvidencePassage
+from longdoc.report.conclusion import Conclusion, Rule, answer_words, conclusion_of, reading_words
+from longdoc.report.inert import inert_page
+from longdoc.report.marked import MarkedText, Piece, marked_text, shade_level
+from longdoc.report.ranking import LabelView, evidence_by_label, label_view
+from longdoc.report.reading import ReadingMap
+from longdoc.report.spans import FoundSpan, LabelColour, found_spans, label_colours
+from longdoc.types import DocumentFailure, DocumentPrediction
 
-__all__ = ["ExplainedDocument", "Piece", "explanation_page", "shade"]
+__all__ = ["ExplainedDocument", "explanation_page"]
 
-LEVELS = 5
-"""Steps of shading; the style sheet has one class for each."""
-
-
-_NOT_IN_HTML = re.compile("[\0\ud800-\udfff]")
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 
 @dataclass(frozen=True, repr=False)
 class ExplainedDocument:
     """A result and the text it is about. The text of a failure is not shown.
 
-    `chunks` says in which chunk each span of the result begins, from 1; `pages` where the pages of the text are.
+    Attributes:
+        result: the answer, with evidence where there is any.
+        text: of the document.
+        chunks: in which chunk each span of the result begins, from 1; empty = nobody says.
+        pages: where the pages of the text are.
+        language: its code, where it is known.
+        reading: which chunk answers for which part of the text; None = nobody says.
+        rule: how scores became the answer.
     """
 
     result: DocumentPrediction | DocumentFailure
     text: str
     chunks: tuple[int, ...] = ()
     pages: tuple[PageSpan, ...] = ()
-
-
-@dataclass(frozen=True, repr=False)
-class Piece:
-    """A run of text under the same passages.
-
-    Attributes:
-        text: the pieces of a document, joined, are its text.
-        weight: what the passages over it add to the score, in logit space; None = under no passage.
-        level: 1 (weak) to 5 (the strongest of the document), 0 for no contribution.
-        page: number of the page that it lies on; None without pages.
-        begins_page: whether it is the first of its page.
-    """
-
-    text: str
-    weight: float | None
-    level: int
-    page: int | None = None
-    begins_page: bool = False
-
-    @property
-    def style(self) -> str:
-        """Class of the style sheet: for and against differ in colour and in the line below."""
-        return f"{'for' if (self.weight or 0) > 0 else 'against'} level-{self.level}"
+    language: str | None = None
+    reading: ReadingMap | None = None
+    rule: Rule | None = None
 
 
 @dataclass(frozen=True, repr=False)
 class _View:
-    """The text of a document, shaded for one label."""
+    """A document as the template draws it."""
 
-    label: str
-    total: float
-    pieces: list[Piece]
+    number: int
+    item: ExplainedDocument
+    result: DocumentPrediction
+    conclusion: Conclusion
+    marked: MarkedText
+    labels: list[LabelView]
+    spans: list[FoundSpan]
+    legend: list[LabelColour]
+
+    @property
+    def answer(self) -> tuple[str, str]:
+        return answer_words(self.result)
+
+    @property
+    def reading(self) -> str:
+        return reading_words(self.result)
+
+    @property
+    def language(self) -> str:
+        code = (self.item.language or "").replace("_", "-")
+        return code if _LANGUAGE.fullmatch(code) else ""
+
+    @property
+    def partly_read(self) -> bool:
+        return bool(self.item.reading and self.item.reading.unread)
+
+    def where(self, packed: str) -> str:
+        """The chunks or the pages of all passages, for the script."""
+        if packed == "chunks":
+            return ",".join(str(passage.chunk or "") for passage in self.marked.passages)
+        ends = ((passage.page, passage.last_page) for passage in self.marked.passages)
+        return ",".join("" if page is None else f"{page}" if last is None else f"{page}-{last}" for page, last in ends)
+
+    def threshold(self, label: str) -> float | None:
+        return self.item.rule.thresholds.get(label) if self.item.rule else None
+
+    def style(self, piece: Piece) -> str:
+        """Classes of a piece: for and against differ in colour and in the line below; spans in colour and name."""
+        words = []
+        if piece.spans:
+            label = self.result.spans[piece.spans[0]].label
+            colour = next(each.colour for each in self.legend if each.label == label)
+            words += ["span", f"colour-{colour}"] + ["nested"] * (len(piece.spans) > 1)
+        elif piece.passage is not None:
+            words += ["passage"]
+            weight = self.labels[0].weights[piece.passage]
+            level = shade_level(weight, self.labels[0].strongest)
+            words += ["for" if (weight or 0.0) > 0 else "against", f"level-{level}"] if level else []
+        return " ".join(words)
+
+    def note(self, piece: Piece) -> str:
+        """What is said when one points at a piece, where no script says more."""
+        if piece.spans:
+            return "; ".join(self.spans[each].note for each in piece.spans)
+        assert piece.passage is not None
+        weight = self.labels[0].weights[piece.passage]
+        said = "no evidence" if weight is None else f"{weight:+.3f}"
+        where = self.marked.passages[piece.passage].where
+        return f"{self.labels[0].label}: {said}" + (f", {where}" if where else "")
 
 
-def explanation_page(items: Sequence[ExplainedDocument], title: str = "What the answers rest on") -> str:
+def explanation_page(
+    items: Sequence[ExplainedDocument], title: str = "What the answers rest on", index: str | None = None
+) -> str:
     """A complete HTML document, to be written as UTF-8.
 
-    For every label that has evidence the text is shown in full, passages shaded by what they add to the label's score
-    or take from it. Spans, which may overlap, are drawn into the text and listed with their
-    places. Two characters cannot stand in HTML, NUL and lone surrogates; they are shown as U+FFFD.
-    """
-    style = _style()
-    fingerprint = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    answered = [
-        (
-            item.result,
-            _answer(item.result),
-            _views(item.result, item),
-            _spans(item.result, item),
-            shade(item.text, (), item.pages),
-        )
-        for item in items
-        if isinstance(item.result, DocumentPrediction)
-    ]
-    return (
-        _environment()
-        .get_template("explanation.html.j2")
-        .render(
-            title=title,
-            style=Markup(style),  # ours, from the package; the policy's hash is over these very characters
-            policy=f"default-src 'none'; style-src 'sha256-{fingerprint}'; base-uri 'none'; form-action 'none'",
-            answered=answered,
-            failed=[item.result for item in items if isinstance(item.result, DocumentFailure)],
-        )
-    )
-
-
-def shade(text: str, passages: Iterable[EvidencePassage], pages: Sequence[PageSpan] = ()) -> list[Piece]:
-    """Cut a text at the ends of all passages and where its pages begin; where passages overlap, their weights add up.
+    The text is shown in full, its passages shaded by what they add to a label's score or take from it; which label is
+    the reader's choice. Spans, which may overlap, are drawn into the text and listed with their places. Two characters
+    cannot stand in HTML, NUL and lone surrogates; they are shown as U+FFFD.
 
     Args:
-        text: the document's.
-        passages: of one label, in any order; code points of `text`.
-        pages: of the document.
+        items: documents with their results.
+        title: of the page.
+        index: address of the page that lists this one among others.
     """
-    starts: dict[int, list[float]] = {}
-    ends: dict[int, list[float]] = {}
-    for passage in passages:
-        starts.setdefault(passage.start, []).append(passage.weight)
-        ends.setdefault(passage.end, []).append(passage.weight)
-    begins = page_starts(pages)
-    cuts = sorted({0, len(text), *starts, *ends, *begins})
-    runs: list[tuple[int, str, float | None]] = []
-    over: list[float] = []
-    for start, end in itertools.pairwise(cuts):
-        for weight in ends.get(start, ()):
-            over.remove(weight)
-        over += starts.get(start, ())
-        runs.append((start, text[start:end], math.fsum(over) if over else None))
-    strongest = max((abs(weight) for _, _, weight in runs if weight is not None), default=0.0)
-    return [
-        Piece(
-            run,
-            weight,
-            math.ceil(LEVELS * abs(weight) / strongest) if weight and strongest else 0,
-            page_numbers(pages, start, start)[0],
-            start in begins,
-        )
-        for start, run, weight in runs
-    ]
-
-
-def _spans(result: DocumentPrediction, item: ExplainedDocument) -> tuple[list[FoundSpan], list[SpanRun]]:
-    """The spans as a table and in the text."""
-    return found_spans(item.text, result.spans, item.chunks), span_runs(item.text, result.spans, item.pages)
-
-
-def _views(result: DocumentPrediction, item: ExplainedDocument) -> list[_View]:
-    """One view a label that has evidence, the best label first."""
-    evidence: dict[str, list[EvidencePassage]] = {}
-    for passage in result.evidence or ():
-        evidence.setdefault(passage.label, []).append(passage)
-    ranks = {each.label: rank for rank, each in enumerate(result.labels)}
-    return [
-        _View(
-            label,
-            math.fsum(passage.weight for passage in evidence[label]),
-            shade(item.text, evidence[label], item.pages),
-        )
-        for label in sorted(evidence, key=lambda label: ranks.get(label, len(ranks)))
-    ]
-
-
-def _answer(result: DocumentPrediction) -> tuple[str, str]:
-    """The answer and its score as words: to a question, of one label, of those chosen among many, or a number."""
-    if result.question is not None:
-        said = "not sure enough" if result.abstained else "no answer" if result.answer is None else result.answer
-        return said, "" if result.score is None else f"{result.score:.3f}"
-    if result.value is not None:
-        return f"{result.value:.4g}", ""
-    chosen = [item for item in result.labels if item.chosen]
-    if chosen:
-        return ", ".join(item.label for item in chosen), ", ".join(f"{item.score:.3f}" for item in chosen)
-    if result.spans:
-        counts = Counter(span.label for span in result.spans)
-        return ", ".join(f"{label} ({count})" for label, count in sorted(counts.items())), ""
-    if result.label is None:
-        return "undecided" if result.abstained else "no label", ""
-    return result.label, "" if result.score is None else f"{result.score:.3f}"
-
-
-def _exact(text: str) -> Markup:
-    """Escaped so that a browser's text is the document's: a parser would turn carriage returns into line feeds."""
-    return escape(_NOT_IN_HTML.sub("\ufffd", text)).replace("\r", Markup("&#13;"))
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("longdoc.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    answered = [item for item in items if isinstance(item.result, DocumentPrediction)]
+    return inert_page(
+        "explanation.html.j2",
+        ("base.css", "explanation.css"),
+        ("strip.js", "explanation.js"),
+        title=title,
+        index=index,
+        views=[_view(number, item) for number, item in enumerate(answered, 1)],
+        failed=[item.result for item in items if isinstance(item.result, DocumentFailure)],
     )
-    environment.filters["exact"] = _exact
-    return environment
 
 
-@cache
-def _style() -> str:
-    return resources.files("longdoc.report").joinpath("templates/explanation.css").read_text("utf-8")
+def _view(number: int, item: ExplainedDocument) -> _View:
+    result = item.result
+    assert isinstance(result, DocumentPrediction)
+    evidence = evidence_by_label(result)
+    marked = marked_text(item.text, list(evidence.values()), result.spans, item.pages, item.reading)
+    return _View(
+        number,
+        item,
+        result,
+        conclusion_of(result, item.rule),
+        marked,
+        [label_view(label, place, item.text, marked) for place, label in enumerate(evidence)],
+        found_spans(item.text, result.spans, item.chunks),
+        label_colours(result.spans),
+    )

@@ -1,16 +1,16 @@
-"""Spans in their text: runs of characters under the same spans, for a page to colour."""
+"""Spans as rows of a table, and the colours of their labels."""
 
 from __future__ import annotations
 
-import itertools
+import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from longdoc.pages import page_numbers, page_words
-from longdoc.readers.parsed import PageSpan
+from longdoc.pages import page_words
 from longdoc.types import ScoredSpan
 
-__all__ = ["COLOURS", "FoundSpan", "SpanRun", "found_spans", "page_starts", "span_runs"]
+__all__ = ["COLOURS", "FoundSpan", "LabelColour", "found_spans", "label_colours"]
 
 COLOURS = 6
 """The style sheet has a class for each; labels take them in turn."""
@@ -34,25 +34,26 @@ class FoundSpan:
     chunk: int | None
     page: str = ""
 
+    @property
+    def score(self) -> str:
+        """Its probability; empty where nobody gave one."""
+        return "" if math.isnan(self.span.score) else f"{self.span.score:.3f}"
+
+    @property
+    def note(self) -> str:
+        """What is said when one points at it."""
+        score = f"probability {self.score}" if self.score else ""
+        chunk = "" if self.chunk is None else f"chunk {self.chunk}"
+        return ", ".join(filter(None, (self.span.label, score, chunk, self.page)))
+
 
 @dataclass(frozen=True, repr=False)
-class SpanRun:
-    """A run of text under the same spans.
+class LabelColour:
+    """A label, the class of the style sheet that colours it, and how many spans have it."""
 
-    Attributes:
-        text: the runs of a document, joined, are its text.
-        names: labels and scores of the spans over it, for people; empty outside.
-        colour: class of the style sheet: that of the shortest span over it.
-        ends: labels of the spans that end with it.
-        page, begins_page: as of a `Piece`.
-    """
-
-    text: str
-    names: str
+    label: str
     colour: int
-    ends: tuple[str, ...]
-    page: int | None = None
-    begins_page: bool = False
+    count: int
 
 
 def found_spans(text: str, spans: Sequence[ScoredSpan], chunks: Sequence[int]) -> list[FoundSpan]:
@@ -64,32 +65,7 @@ def found_spans(text: str, spans: Sequence[ScoredSpan], chunks: Sequence[int]) -
     ]
 
 
-def page_starts(pages: Sequence[PageSpan]) -> set[int]:
-    """Where the pages of a text begin that hold something."""
-    return {page.start for page in pages if page.start < page.end}
-
-
-def span_runs(text: str, spans: Sequence[ScoredSpan], pages: Sequence[PageSpan] = ()) -> list[SpanRun]:
-    """Cut a text at the ends of all spans, which may overlap, and where its pages begin."""
-    begins = page_starts(pages)
-    labels = sorted({span.label for span in spans})
-    starts: dict[int, list[ScoredSpan]] = {}
-    for span in spans:
-        starts.setdefault(span.start, []).append(span)
-    cuts = sorted({0, len(text), *starts, *(span.end for span in spans), *begins})
-    runs = []
-    over: list[ScoredSpan] = []
-    for start, end in itertools.pairwise(cuts):
-        over = [span for span in over if span.end > start] + starts.get(start, [])
-        shortest = min(over, key=lambda span: span.end - span.start, default=None)
-        runs.append(
-            SpanRun(
-                text[start:end],
-                ", ".join(f"{span.label} {span.score:.3f}" for span in over),
-                0 if shortest is None else labels.index(shortest.label) % COLOURS,
-                tuple(span.label for span in over if span.end == end),
-                page_numbers(pages, start, start)[0],
-                start in begins,
-            )
-        )
-    return runs
+def label_colours(spans: Sequence[ScoredSpan]) -> list[LabelColour]:
+    """The legend: labels in alphabetical order, which take the colours in turn."""
+    counts = Counter(span.label for span in spans)
+    return [LabelColour(label, number % COLOURS, counts[label]) for number, label in enumerate(sorted(counts))]

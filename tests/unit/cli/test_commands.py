@@ -132,6 +132,25 @@ def test_explain_writes_its_configuration_beside_the_page(run, model: Path, data
     assert resolved["chunking"]["size"] == 32
 
 
+def test_explain_writes_a_folder_with_an_index(run, model: Path, data: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").write_text("")
+    command = ("explain", "--model", model, "--input", data, "--input", tmp_path / "empty.txt", "--output")
+    folder = tmp_path / "reports"
+    result = run(*command, folder)
+    assert result.output == f"7 documents, 1 without an answer; report in {folder / 'index.html'}\n"
+    assert len(list((folder / "documents").iterdir())) == 6
+    assert yaml.safe_load((folder / "config.resolved.yaml").read_text())["chunking"]["size"] == 32
+    page = (folder / "documents" / "000001.html").read_text("utf-8")
+    assert "The whole document was read" in page
+    assert ", chunk 1" in page
+    assert "failed: empty" in (folder / "index.html").read_text("utf-8")
+    (folder / "mine.txt").write_text("mine")
+    refused = run(*command, folder, expect=2)
+    assert refused.output.endswith(
+        f"but {folder} holds 1 other file. Name another folder, or a file that ends in .html for one page.\n"
+    )
+
+
 def test_inspecting_chunks_uses_the_chunking_of_the_model(run, model: Path, data: Path) -> None:
     own = json.loads(run("inspect", "chunks", "--model", model, "--input", data, "--json").output)
     assert max(chunk["size"] for chunk in own[0]["chunks"]) == 32
@@ -174,7 +193,9 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_model_is_loaded(
         arguments = (command, "--model", model, inputs, data, "--output")
         assert "must have at most 230 bytes" in run(*arguments, long_name, expect=2).output
         if command == "explain":
-            assert "is a folder. Name a file in it." in run(*arguments, tmp_path, expect=2).output
+            (tmp_path / "a.html").mkdir(exist_ok=True)
+            assert "is a folder. Name a file in it." in run(*arguments, tmp_path / "a.html", expect=2).output
+            assert "`output` must be a folder, but" in run(*arguments, tmp_path / "file", expect=2).output
             assert "there is no folder" in run(*arguments, tmp_path / "no" / "page.html", expect=2).output
         else:
             assert "`output` must be a folder, but" in run(*arguments, tmp_path / "file", expect=2).output

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longdoc.report.html import ExplainedDocument, explanation_page, shade
-from longdoc.types import DocumentFailure, DocumentPrediction, EvidencePassage, LabelScore
+from longdoc.report.html import ExplainedDocument, explanation_page
+from longdoc.report.reading import ReadingMap
+from longdoc.types import DocumentFailure, DocumentPrediction, EvidencePassage, LabelScore, Occlusion
 
 SCRIPT = "<script>alert(1)</script>"
 IMAGE = '"><img src=x onerror=1>'
@@ -19,6 +21,8 @@ IMAGE = '"><img src=x onerror=1>'
 
 class Page(HTMLParser):
     """What a browser would see: elements with their attributes, the text of each `.text` block, marked passages."""
+
+    EMPTY = ("meta", "link", "img", "input")
 
     def __init__(self, page: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -33,7 +37,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         attributes = dict(attrs)
         self.elements.append((tag, attributes))
-        if tag in ("meta", "link", "img"):
+        if tag in self.EMPTY:
             return
         is_text = tag == "div" and attributes.get("class") == "text"
         self._open.append((tag, is_text))
@@ -46,6 +50,8 @@ class Page(HTMLParser):
         assert self._open.pop()[0] == tag, f"</{tag}> closes another element"
 
     def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1][0] in ("script", "style"):
+            return
         self.visible += data
         if any(text for _, text in self._open):
             self.texts[-1] += data
@@ -75,7 +81,7 @@ class TestHostileContent:
         page = Page(explanation_page([prediction(SCRIPT, (0, 8, 1.0))]))
 
         assert page.texts == [SCRIPT]
-        assert page.named("script") == []
+        assert page.named("script") == [{}], "our own"
 
     def test_a_label_and_an_id_with_markup_stay_text_in_every_place(self):
         item = prediction("some text", (0, 4, 1.0), label=IMAGE)
@@ -83,37 +89,32 @@ class TestHostileContent:
         source = explanation_page([item, failed])
         page = Page(source)
 
-        assert page.named("img") == page.named("script") == []
-        assert page.visible.count(IMAGE) == 5  # summary row, heading, score table, evidence line, failure's detail
+        assert page.named("img") == []
+        assert page.named("script") == [{}], "our own"
+        assert page.visible.count(IMAGE) == 4  # answer, table of labels, list of passages, failure's detail
         assert page.marks[0][1] == f"{IMAGE}: +1.000"
-        allowed = {
-            "charset",
-            "http-equiv",
-            "content",
-            "name",
-            "lang",
-            "id",
-            "class",
-            "title",
-            "href",
-            "dir",
-            "open",
-            "value",
-        }
-        assert {name for _, attributes in page.elements for name in attributes} <= allowed
+        allowed = {"charset", "http-equiv", "content", "name", "lang", "id", "class", "title", "href", "dir", "value",
+                   "type", "hidden", "role", "tabindex", "scope", "viewbox", "preserveaspectratio", "focusable",
+                   "width", "height", "x", "y"}  # fmt: skip
+        names = {name for _, attributes in page.elements for name in attributes}
+        assert {name for name in names if not name.startswith(("aria-", "data-"))} <= allowed
 
     def test_the_page_asks_for_nothing_from_elsewhere_and_forbids_it(self):
         source = explanation_page([prediction("see https://example.org", (0, 3, 1.0))])
         page = Page(source)
-        style = source.partition("<style>")[2].partition("</style>")[0]
-        digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+        parts = [source.partition(f"<{name}>")[2].partition(f"</{name}>")[0] for name in ("style", "script")]
+        hashes = [base64.b64encode(hashlib.sha256(part.encode()).digest()).decode() for part in parts]
 
         (policy,) = [meta["content"] for meta in page.named("meta") if meta.get("http-equiv")]
-        assert policy == f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-        assert all(link["href"].startswith("#document-") for link in page.named("a"))
-        assert "url(" not in style
-        assert "@import" not in style
-        assert not {"script", "link", "iframe", "object", "base", "form"} & {name for name, _ in page.elements}
+        assert policy == (
+            f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; base-uri 'none'; "
+            "form-action 'none'"
+        )
+        assert all(link["href"].startswith("#") for link in page.named("a"))
+        assert not any(word in parts[0] for word in ("url(", "@import"))
+        assert not any(word in parts[1] for word in ("innerHTML", "eval(", "fetch(", "XMLHttp", "import("))
+        assert not {"link", "iframe", "object", "base", "form"} & {name for name, _ in page.elements}
+        assert not any(name.startswith("on") or name == "style" for _, each in page.elements for name in each)
 
 
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=60)
@@ -141,68 +142,51 @@ def test_characters_that_html_cannot_hold_are_shown_as_replaced():
     assert page.encode("utf-8")
 
 
-class TestShading:
-    def test_adjacent_passages_stay_apart(self):
-        pieces = shade("aabbcc", [EvidencePassage(0, 2, "x", 1.0), EvidencePassage(2, 4, "x", -0.5)])
+def test_marks_carry_weight_and_direction():
+    page = Page(explanation_page([prediction("for it. against it. ", (0, 7, 2.0), (8, 19, -1.0))]))
 
-        assert [(piece.text, piece.weight, piece.level) for piece in pieces] == [
-            ("aa", 1.0, 5),
-            ("bb", -0.5, 3),
-            ("cc", None, 0),
-        ]
-        assert [piece.style for piece in pieces[:2]] == ["for level-5", "against level-3"]
-
-    def test_weights_add_up_where_passages_overlap(self):
-        pieces = shade("aabbcc", [EvidencePassage(2, 6, "x", -0.5), EvidencePassage(0, 4, "x", 2.0)])
-
-        assert [(piece.text, piece.weight) for piece in pieces] == [("aa", 2.0), ("bb", 1.5), ("cc", -0.5)]
-
-    @settings(deadline=None, max_examples=60)
-    @given(st.lists(st.tuples(st.integers(0, 11), st.integers(1, 12), st.integers(-3, 3)), max_size=6))
-    def test_every_character_has_the_sum_of_the_passages_over_it(self, ranges):
-        text = "abcdefghijkl"
-        passages = [EvidencePassage(start, end, "x", weight) for start, end, weight in ranges if start < end]
-        pieces = shade(text, passages)
-
-        assert "".join(piece.text for piece in pieces) == text
-        shaded = [piece.weight for piece in pieces for _ in piece.text]
-        for place, weight in enumerate(shaded):
-            over = [passage.weight for passage in passages if passage.start <= place < passage.end]
-            assert weight == (sum(over) if over else None)
-
-    def test_marks_carry_weight_and_direction(self):
-        page = Page(explanation_page([prediction("for it. against it. ", (0, 7, 2.0), (8, 19, -1.0))]))
-
-        assert page.marks == [
-            ("for level-5", "lease: +2.000", "for it."),
-            ("against level-3", "lease: -1.000", "against it."),
-        ]
+    assert page.marks == [
+        ("passage for level-5", "lease: +2.000", "for it."),
+        ("passage against level-3", "lease: -1.000", "against it."),
+    ]
 
 
 class TestWhatThePageTells:
-    def test_what_was_read(self):
-        page = Page(explanation_page([prediction("text", (0, 4, 1.0), tokens_read=510, unknown_share=0.025)]))
+    def test_what_was_read_and_what_not(self):
+        item = prediction("text that is read not read", (0, 12, 1.0), tokens_read=510, unknown_share=0.025)
+        item = replace(item, reading=ReadingMap(((0, 17),), (1,), ((18, 26),)))
+        page = Page(explanation_page([item]))
 
-        assert "read 510 of 700 tokens in 2 chunks;\n2.5 % of the characters" in page.visible
-        assert "evidence for lease, +1.00 in all" in page.visible
+        assert (
+            "Only 72.9 % of the document was read: 510 of 700 tokens, in 2 chunks. The model is set to leave the "
+            "rest out. 2.5 % of the characters are unknown to the tokenizer. What was not read is grey and dotted in "
+            "the text."
+        ) in page.visible
+        assert [each.get("title") for each in page.named("span") if each.get("class") == "unread"] == [None, "not read"]
+        assert page.texts == [item.text]
 
-    def test_each_chosen_label_has_a_view_the_best_one_open(self):
+    def test_each_given_label_can_be_chosen_the_best_one_first(self):
         evidence = (EvidencePassage(0, 3, "b", 1.0), EvidencePassage(4, 7, "a", 2.0))
         labels = (LabelScore("a", 0.9, True), LabelScore("b", 0.8, True), LabelScore("c", 0.1, False))
-        item = prediction("one two", label="a").result
-        result = DocumentPrediction(id=item.id, labels=labels, evidence=evidence)
+        result = DocumentPrediction(id="x", labels=labels, evidence=evidence)
         page = Page(explanation_page([ExplainedDocument(result, "one two")]))
 
-        assert page.texts == ["one two", "one two"]
-        assert [(title, text) for _, title, text in page.marks] == [("a: +2.000", "two"), ("b: +1.000", "one")]
-        assert ["open" in attributes for attributes in page.named("details")] == [True, False]
-        assert "a, b" in page.visible
+        assert page.texts == ["one two"]
+        assert [(title, text) for _, title, text in page.marks] == [("a: no evidence", "one"), ("a: +2.000", "two")]
+        assert [each["value"] for each in page.named("data")] == [",2", "1,"]
+        assert ["checked" in each for each in page.named("input")] == [True, False]
+        assert "2 of 3 labels are given: a, b." in page.visible
 
-    def test_an_answer_that_is_not_given_is_said_to_be_undecided(self):
-        open_labels = (LabelScore("lease", 0.5), LabelScore("other", 0.5))
-        item = prediction("text", label=None, score=None, labels=open_labels, abstained=True)
+    def test_the_strongest_passages_are_listed_with_their_places(self):
+        text = "aa. bb. cc. dd."
+        places = [(0, 3, 0.5), (4, 7, 2.0), (8, 11, -1.0), (12, 15, 0.01)]
+        item = replace(prediction(text, *places), reading=ReadingMap(((0, 7), (7, 15)), (1, 2)))
+        page = Page(explanation_page([item]))
 
-        assert "undecided" in Page(explanation_page([item])).visible
+        assert [link["href"] for link in page.named("a")] == ["#d1p2", "#d1p1", "#d1p3"]
+        assert {each.get("id") for each in page.named("mark")} == {"d1p1", "d1p2", "d1p3", "d1p4"}
+        assert [shown in page.visible for shown in ("+2.000chunk 1", "-1.000chunk 2", "+0.010")] == [True, True, False]
+        assert "The weights of all 4 passages add up to +1.51, the logit." in page.visible
 
     def test_a_number_is_an_answer(self):
         result = DocumentPrediction(id="x", value=3.5)
@@ -212,7 +196,30 @@ class TestWhatThePageTells:
         assert page.texts == ["text"]
 
     def test_nothing_shows_text_in_a_log(self):
-        assert "private" not in repr([prediction("private"), *shade("private", [])])
+        assert "private" not in repr([prediction("private")])
+
+    @pytest.mark.parametrize(
+        ("check", "words"),
+        [
+            (
+                Occlusion(0.5, 0.49, True),
+                "Checked. Without passage 1 the logit should move by -0.50; it was taken away, and the logit moved by "
+                "-0.49.",
+            ),
+            (
+                Occlusion(0.5, -0.25, False),
+                "Read with care. Without passage 1 the logit should move by -0.50; it was taken away, and the logit "
+                "moved by +0.25. The passages work together more than these weights can say.",
+            ),
+        ],
+    )
+    def test_what_became_of_the_score_without_the_strongest_passage(self, check, words):
+        item = prediction("some text", (0, 9, 0.5))
+        (passage,) = item.result.evidence
+        checked = replace(item.result, evidence=(passage._replace(occlusion=check),))
+
+        assert words in Page(explanation_page([replace(item, result=checked)])).visible
+        assert "should move" not in Page(explanation_page([item])).visible
 
     def test_failures_are_listed_without_their_text(self):
         failed = ExplainedDocument(
@@ -228,7 +235,15 @@ class TestWhatThePageTells:
     def test_direction_follows_the_text(self):
         page = Page(explanation_page([prediction("نص عربي", (0, 2, 1.0))]))
 
-        assert [attributes["dir"] for attributes in page.named("div")] == ["auto"]
+        assert [each["dir"] for each in page.named("div") if "dir" in each] == ["auto"]
+
+    @pytest.mark.parametrize(
+        ("given", "shown"), [("ar", "ar"), ("pt_BR", "pt-BR"), ("nobody knows", None), (None, None)]
+    )
+    def test_the_language_is_said_where_it_is_one(self, given, shown):
+        page = Page(explanation_page([replace(prediction("text", (0, 4, 1.0)), language=given)]))
+
+        assert [each.get("lang") for each in page.named("div") if each.get("class") == "text"] == [shown]
 
 
 @pytest.mark.parametrize("items", [[], [prediction("")]])

@@ -19,15 +19,16 @@ def page(text: str, question: str = "who & <when>") -> str:
 
 def test_the_answer_is_drawn_where_it_stands() -> None:
     shown = page("out b1 e1 out out out out out out b2 e2 out")
-    assert "question: <bdi>who &amp; &lt;when&gt;</bdi>" in shown
-    assert "<h2><bdi>d</bdi>: <bdi>b2 e2</bdi></h2>" in shown
-    assert ">b2 e2</mark><sup><bdi>answer</bdi></sup>" in shown
+    assert "Question: <bdi>who &amp; &lt;when&gt;</bdi>" in shown
+    assert '<p class="answer">The answer is <strong><bdi>b2 e2</bdi></strong>, with a probability of' in shown
+    assert '>b2 e2<span class="badge" data-label="answer"></span></mark>' in shown
     assert '<td class="number">34 to 39</td>' in shown
     assert '<td class="number">2</td></tr>' in shown, "the chunk that it was found in, behind the question"
+    assert "<h3>What else was considered</h3>" in shown
 
 
 def test_no_answer_is_said() -> None:
     shown = page("out out out")
-    assert "<h2><bdi>d</bdi>: <bdi>no answer</bdi></h2>" in shown
+    assert '<p class="answer">The text does not answer the question, with a probability of' in shown
     assert "No place in the text answers the question." in shown
     assert '<mark class="span' not in shown

@@ -1,33 +1,10 @@
-"""Spans as runs of text and as rows: nothing of the text is lost, and hostile names stay text."""
+"""Spans in the text and as rows: hostile names stay text, and each label has its colour."""
 
 from __future__ import annotations
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from longdoc.report.html import ExplainedDocument, explanation_page
-from longdoc.report.spans import found_spans, span_runs
+from longdoc.report.spans import COLOURS, found_spans, label_colours
 from longdoc.types import DocumentPrediction, ScoredSpan
-
-
-@settings(max_examples=50, deadline=None)
-@given(
-    st.text("ab <\r", min_size=12, max_size=12),
-    st.lists(
-        st.tuples(st.integers(0, 11), st.integers(1, 12), st.sampled_from("XYZ")).filter(lambda s: s[0] < s[1]),
-        max_size=5,
-    ),
-)
-def test_runs_are_the_text_and_name_what_is_over_them(text: str, places: list[tuple[int, int, str]]) -> None:
-    spans = [ScoredSpan(start, end, label, 0.5) for start, end, label in sorted(places)]
-    runs = span_runs(text, spans)
-    assert "".join(run.text for run in runs) == text
-    assert sorted(label for run in runs for label in run.ends) == sorted(span.label for span in spans)
-    position = 0
-    for run in runs:
-        over = [span for span in spans if span.start <= position < span.end]
-        assert sorted(run.names.split(", ") if run.names else []) == sorted(f"{span.label} 0.500" for span in over)
-        position += len(run.text)
 
 
 def test_the_table_says_where_and_in_which_chunk() -> None:
@@ -37,7 +14,30 @@ def test_the_table_says_where_and_in_which_chunk() -> None:
     assert [row.chunk for row in found_spans("to Rome <i", spans, ())] == [None, None]
     page = explanation_page([ExplainedDocument(DocumentPrediction("d", spans=spans), "to Rome <i", (1, 2))])
     assert '<td class="number">3 to 6</td><td class="number">0.750</td>\n<td class="number">1</td>' in page
-    assert "<sup><bdi>CITY</bdi></sup>" in page
+    assert '<span class="badge" data-label="CITY"></span>' in page
     assert "<b>" not in page
-    assert "&lt;b&gt; (1), CITY (1)" in page
+    assert "2 places are marked: <strong><bdi>&lt;b&gt;</bdi></strong>, <strong><bdi>CITY</bdi></strong>." in page
     assert "No evidence" not in page
+
+
+def test_a_span_within_another_is_named_first_and_points_to_both() -> None:
+    spans = (ScoredSpan(0, 7, "ADDRESS", 0.5), ScoredSpan(3, 7, "CITY", 0.25))
+    page = explanation_page([ExplainedDocument(DocumentPrediction("d", spans=spans), "12 York", (1, 1))])
+    drawn = page.partition('aria-label="Text of the document">')[2].partition('<div class="strip">')[0]
+    assert drawn == (
+        '<div dir="auto"><span id="d1s1"></span>'
+        '<mark class="span colour-0" data-s="0" title="ADDRESS, probability 0.500, chunk 1">12 </mark>'
+        '<span id="d1s2"></span><mark class="span colour-1 nested" data-s="1 0" '
+        'title="CITY, probability 0.250, chunk 1; ADDRESS, probability 0.500, chunk 1">York'
+        '<span class="badge" data-label="CITY"></span><span class="badge" data-label="ADDRESS"></span></mark>'
+        "</div></div>\n"
+    )
+
+
+def test_labels_take_the_colours_in_turn() -> None:
+    names = [f"label {number}" for number in range(COLOURS + 2)]
+    spans = [ScoredSpan(0, 1, name, 0.5) for name in reversed(names)] + [ScoredSpan(2, 3, "label 1", 0.5)]
+    legend = label_colours(spans)
+    assert [each.label for each in legend] == names
+    assert [each.colour for each in legend] == [*range(COLOURS), 0, 1]
+    assert [each.count for each in legend] == [1, 2, *[1] * COLOURS]

@@ -1,0 +1,69 @@
+"""Reports of many documents as a folder: `index.html` and, in `documents/`, a page each.
+
+Pages are numbered, since ids may be private and no file names. The index comes last, so that a folder cut short lacks
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from longdoc.errors import UsageError
+from longdoc.files import make_folder, unlink, write_text
+from longdoc.report.html import ExplainedDocument, explanation_page
+from longdoc.report.index import IndexRow, index_page, index_row
+from longdoc.types import DocumentPrediction
+
+__all__ = ["check_report_folder", "write_reports"]
+
+_OURS = {"index.html", "documents", "config.resolved.yaml"}
+
+
+def check_report_folder(folder: Path) -> None:
+    """Refuse a folder that holds what no report is made of: it could not be told apart from ours.
+
+    Raises:
+        UsageError: such is this one.
+    """
+    strangers = sorted({path.name for path in folder.iterdir()} - _OURS) if folder.is_dir() else []
+    if strangers:
+        raise UsageError(
+            f"`output` must be a new folder, an empty one or one of an earlier report, but {folder} holds "
+            f"{len(strangers)} other file{'s' if len(strangers) > 1 else ''}. Name another folder, or a file that ends "
+            "in .html for one page."
+        )
+
+
+def write_reports(
+    folder: Path, items: Iterable[ExplainedDocument], progress: Callable[[int, int], None] | None = None
+) -> list[IndexRow]:
+    """Write the pages of documents one by one, then the index; what an earlier report left there goes.
+
+    Args:
+        folder: as `check_report_folder` lets pass; made where it is missing.
+        items: documents with their results; each is forgotten when it is written.
+        progress: told after each document how many are done, and how many of them failed.
+
+    Raises:
+        CannotWriteError: no space, no permission, or a failing disk.
+    """
+    make_folder(folder / "documents")
+    unlink(folder / "index.html")
+    rows: list[IndexRow] = []
+    failed = 0
+    for number, item in enumerate(items, 1):
+        name = f"documents/{number:06d}.html"
+        answered = isinstance(item.result, DocumentPrediction)
+        if answered:
+            write_text(folder / name, explanation_page([item], index="../index.html"))
+        failed += not answered
+        rows.append(index_row(item.result, name if answered else None))
+        if progress is not None:
+            progress(number, failed)
+    written = {row.page for row in rows}
+    for path in (folder / "documents").glob("*.html"):
+        if f"documents/{path.name}" not in written:
+            unlink(path)
+    write_text(folder / "index.html", index_page(rows))
+    return rows

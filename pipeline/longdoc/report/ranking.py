@@ -1,0 +1,109 @@
+"""The evidence of one label as a page tells it: how much in all, and which passages carry the most."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from longdoc.report.marked import MarkedText, Passage, shade_level
+from longdoc.types import DocumentPrediction, EvidencePassage, Occlusion
+
+__all__ = ["LabelView", "RankedPassage", "evidence_by_label", "label_view"]
+
+FOR, AGAINST = 5, 3
+"""How many passages are listed on each side."""
+_SNIPPET = 140
+
+
+@dataclass(frozen=True, repr=False)
+class RankedPassage:
+    """A passage in the list of the strongest.
+
+    Attributes:
+        number: of the passage in the document, from 0.
+        weight: what it adds, in logit space.
+        share: its size beside that of the strongest, of 100, for a bar.
+        where: chunk and page, in words.
+        snippet: how it begins.
+        occlusion: what became of the score without it, where that was tried.
+    """
+
+    number: int
+    weight: float
+    share: int
+    where: str
+    snippet: str
+    occlusion: Occlusion | None
+
+
+@dataclass(frozen=True, repr=False)
+class LabelView:
+    """What speaks for one label and against it.
+
+    Attributes:
+        label: its name.
+        total: what its passages add up to: the logit.
+        strongest: the greatest weight by size; shading is relative to it.
+        weights: of every passage of the document, in order; None = no evidence.
+        favouring, opposing: the strongest of each side, the strongest first.
+        occlusion: the check of one passage, and the number of that passage, from 0.
+    """
+
+    label: str
+    total: float
+    strongest: float
+    weights: list[float | None]
+    favouring: list[RankedPassage]
+    opposing: list[RankedPassage]
+    occlusion: tuple[Occlusion, int] | None
+
+    @property
+    def packed(self) -> str:
+        """The weights for a script: four digits each, with commas between them, nothing for None."""
+        return ",".join("" if weight is None else f"{weight:.4g}" for weight in self.weights)
+
+
+def evidence_by_label(result: DocumentPrediction) -> dict[str, list[EvidencePassage]]:
+    """The passages of each label that has any, the best label first."""
+    found: dict[str, list[EvidencePassage]] = {}
+    for passage in result.evidence or ():
+        found.setdefault(passage.label, []).append(passage)
+    ranks = {each.label: rank for rank, each in enumerate(result.labels)}
+    return {label: found[label] for label in sorted(found, key=lambda label: ranks.get(label, len(ranks)))}
+
+
+def label_view(label: str, number: int, text: str, marked: MarkedText) -> LabelView:
+    """The view of one label.
+
+    Args:
+        number: of the label in the weights of `marked`.
+        text: of the document.
+    """
+    strongest = marked.strongest(number)
+    weights = [passage.weights[number] for passage in marked.passages]
+    order = sorted(range(len(weights)), key=lambda each: -abs(weights[each] or 0.0))
+    visible = [each for each in order if shade_level(weights[each], strongest)]
+
+    def ranked(numbers: Sequence[int]) -> list[RankedPassage]:
+        return [_ranked(each, marked.passages[each], number, strongest, text) for each in numbers]
+
+    tried = ((passage.occlusions[number], place) for place, passage in enumerate(marked.passages))
+    return LabelView(
+        label,
+        math.fsum(weight for weight in weights if weight is not None),
+        strongest,
+        weights,
+        ranked([each for each in visible if (weights[each] or 0.0) > 0][:FOR]),
+        ranked([each for each in visible if (weights[each] or 0.0) < 0][:AGAINST]),
+        next(((found, place) for found, place in tried if found is not None), None),
+    )
+
+
+def _ranked(number: int, passage: Passage, label: int, strongest: float, text: str) -> RankedPassage:
+    weight = passage.weights[label] or 0.0
+    words = " ".join(text[passage.start : min(passage.end, passage.start + 4 * _SNIPPET)].split())
+    snippet = words if len(words) <= _SNIPPET else words[:_SNIPPET].rpartition(" ")[0] or words[:_SNIPPET]
+    shown = snippet if len(snippet) == len(words) else f"{snippet} …"
+    share = max(1, round(100 * abs(weight) / strongest)) if strongest else 0
+    return RankedPassage(number, weight, share, passage.where, shown, passage.occlusions[label])

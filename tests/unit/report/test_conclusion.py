@@ -1,0 +1,127 @@
+"""Answers in words: each kind of answer, and how sure it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from longdoc.report.conclusion import Rule, answer_words, conclusion_of, percent, reading_words
+from longdoc.types import DocumentPrediction, LabelScore, ScoredSpan
+
+
+def said(rule: Rule | None = None, **fields: Any) -> tuple[str, ...]:
+    """The sentence with its names in brackets, and the notes."""
+    found = conclusion_of(DocumentPrediction(id="d", **fields), rule)
+    names = ", ".join(f"[{name}]" for name in found.names)
+    return (f"{found.before} {names}{found.after}" if names else found.before + found.after, *found.notes)
+
+
+ONE = (LabelScore("lease", 0.91), LabelScore("loan", 0.09))
+OPEN = (LabelScore("lease", 0.55, None), LabelScore("loan", 0.44, None), LabelScore("sale", 0.01, False))
+MANY = (
+    LabelScore("a", 0.9, True),
+    LabelScore("b", 0.45, True),
+    LabelScore("c", 0.4, None),
+    LabelScore("d", 0.1, False),
+)
+EACH = Rule({"a": 0.5, "b": 0.25, "c": 0.5, "d": 0.5})
+
+
+def test_one_label_and_its_probability() -> None:
+    assert said(label="lease", score=0.91, labels=ONE) == (
+        "The answer is [lease], with a probability of 91 %.",
+        "It is the most probable of 2 labels.",
+    )
+
+
+def test_a_model_that_abstains_says_so_and_how_many_labels_remain() -> None:
+    assert said(Rule(coverage=0.9), labels=OPEN, abstained=True) == (
+        "The model does not decide. Most probable is [lease], with a probability of 55 %, which is not sure enough.",
+        "2 labels remain possible; the right one is among those that remain for 90 % of documents like those of the "
+        "validation.",
+    )
+    assert said(labels=OPEN, abstained=True)[1:] == ()
+
+
+def test_many_labels_their_thresholds_and_those_left_open() -> None:
+    assert said(EACH, labels=MANY, abstained=True) == (
+        "2 of 4 labels are given: [a], [b].",
+        "Labels are decided one by one: depending on the label, it is given from a probability of 25 % to 50 % on.",
+        "1 label can neither be given nor excluded.",
+    )
+    none = (LabelScore("a", 0.2, False),)
+    assert said(Rule({"a": 0.5}), labels=none) == (
+        "None of 1 label is given.",
+        "Labels are decided one by one: each label is given from a probability of 50 % on.",
+    )
+    assert said(Rule({"a": 0.5}, 0.95), labels=MANY)[1:] == (
+        "1 label can neither be given nor excluded at the 95 % that was asked for.",
+    )
+
+
+def test_numbers_and_spans() -> None:
+    assert said(value=3.14159) == ("The value is [3.142].",)
+    spans = (ScoredSpan(0, 2, "CITY", 0.5), ScoredSpan(3, 5, "CITY", 0.5))
+    assert said(Rule(min_score=0.25), spans=spans) == (
+        "2 places are marked: [CITY].",
+        "Places below a probability of 25 % are held back.",
+    )
+    assert said() == ("Nothing is marked in this document.",)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        (
+            {"answer": "in May", "score": 0.8},
+            (
+                "The answer is [in May], with a probability of 80 %.",
+                "That is the probability of just this place, among all places and that there is no answer.",
+            ),
+        ),
+        ({"score": 0.7}, ("The text does not answer the question, with a probability of 70 %.",)),
+        ({}, ("The text does not answer the question.",)),
+        (
+            {"score": 0.2, "abstained": True},
+            (
+                "The model is not sure enough to answer.",
+                "The best place that was found has a probability of 20 %; answers below 40 % are held back.",
+            ),
+        ),
+    ],
+)
+def test_questions(fields: dict[str, Any], words: tuple[str, ...]) -> None:
+    assert said(Rule(min_score=0.4), question="When?", **fields) == words
+
+
+def test_probabilities_are_never_rounded_to_certainty() -> None:
+    assert [percent(each) for each in (0.0, 0.0004, 0.001, 0.5, 0.9126, 0.999, 0.99999, 1.0)] == [
+        "0 %", "less than 0.1 %", "0.1 %", "50 %", "91.3 %", "99.9 %", "more than 99.9 %", "100 %",
+    ]  # fmt: skip
+
+
+def test_what_was_read() -> None:
+    whole = DocumentPrediction(id="d", n_tokens=12000, tokens_read=12000, n_chunks=31)
+    assert reading_words(whole) == "The whole document was read: 12,000 tokens in 31 chunks."
+    part = DocumentPrediction(id="d", n_tokens=1000, tokens_read=1, n_chunks=1, unknown_share=0.0001)
+    assert reading_words(part) == (
+        "Only 0.1 % of the document was read: 1 of 1,000 tokens, in 1 chunk. The model is set to leave the rest out. "
+        "Less than 0.1 % of the characters are unknown to the tokenizer."
+    )
+
+
+def test_answers_in_a_table() -> None:
+    spans = (ScoredSpan(0, 2, "CITY", 0.5), ScoredSpan(3, 5, "A", 0.5), ScoredSpan(6, 7, "CITY", 0.5))
+    cases = [
+        ({"label": "lease", "score": 0.91, "labels": ONE}, ("lease", "0.910")),
+        ({"labels": MANY}, ("a, b", "0.900, 0.450")),
+        ({"labels": OPEN, "abstained": True}, ("undecided", "")),
+        ({"labels": ()}, ("no label", "")),
+        ({"spans": spans}, ("A (1), CITY (2)", "")),
+        ({"value": 2.5}, ("2.5", "")),
+        ({"question": "?", "score": 0.25}, ("no answer", "0.250")),
+        ({"question": "?", "abstained": True}, ("not sure enough", "")),
+        ({"question": "?", "answer": "in May", "score": 0.5}, ("in May", "0.500")),
+    ]
+    assert [answer_words(DocumentPrediction(id="d", **fields)) for fields, _ in cases] == [words for _, words in cases]
