@@ -19,7 +19,7 @@ from longdoc.readers.extras import need
 from longdoc.readers.formatted import FormattedReader
 from longdoc.readers.html_encoding import decode_page
 from longdoc.readers.parsed import ParsedDocument
-from longdoc.readers.xml_entities import Entities
+from longdoc.readers.xml_entities import Entities, endless_entities
 from longdoc.readers.xml_vocabularies import Vocabulary, vocabulary_of
 
 __all__ = ["XML", "parse"]
@@ -64,11 +64,14 @@ def _tree(markup: str) -> tuple[Any, dict[str, str | None]]:
         remove_pis=True,
         encoding="utf-8",
     )
-    line = 0
+    line, endless = 0, False
     try:
         root = etree.fromstring(_DECLARATION.sub("", markup, count=1).encode("utf-8"), parser)
     except etree.XMLSyntaxError as error:  # its message may hold the text
         line = error.lineno or 1
+        endless = error.code == etree.ErrorTypes.ERR_ENTITY_LOOP or "amplification" in (error.msg or "")
+    if line and endless:
+        raise endless_entities()
     if line:
         raise DocumentError("unreadable", f"The XML of the document is not well-formed or too deep, in line {line}.")
     subset = root.getroottree().docinfo.internalDTD

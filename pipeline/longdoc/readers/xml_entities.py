@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from longdoc.errors import DocumentError
 
-__all__ = ["MOST_CHARACTERS", "Entities"]
+__all__ = ["MOST_CHARACTERS", "Entities", "endless_entities"]
 
 MOST_CHARACTERS = 1 << 20
 """Characters that all entities of a document may expand to."""
@@ -49,9 +49,7 @@ class Entities:
             return known or ""
         self._expanded += len(content)
         if self._expanded > MOST_CHARACTERS or depth > _DEEPEST:
-            raise DocumentError(
-                "xml_forbidden", f"The entities of the XML expand to more than {MOST_CHARACTERS} characters."
-            )
+            raise endless_entities()
         return _REFERENCE.sub(lambda found: self._referred(found[1], depth), _MARKUP.sub(" ", content))
 
     def _referred(self, name: str, depth: int) -> str:
@@ -59,3 +57,8 @@ class Entities:
             return self.text(name, depth + 1)
         number = int(name[2:], 16) if name[1] == "x" else int(name[1:])
         return chr(number) if 0 < number < 0xD800 or 0xDFFF < number <= 0x10FFFF else ""
+
+
+def endless_entities() -> DocumentError:
+    """The failure of a document whose entities expand beyond measure, or refer to themselves."""
+    return DocumentError("xml_forbidden", f"The entities of the XML expand to more than {MOST_CHARACTERS} characters.")
