@@ -20,14 +20,14 @@ from torch import Tensor, nn
 from longdoc.errors import UsageError
 from longdoc.nn.exact import exact
 from longdoc.nn.heads import HeadConfig, LinearHead, LinearHeadConfig
-from longdoc.nn.readout.base import Readout, ReadoutSettings, ordinals_of
-from longdoc.nn.readout.tokens import BODY
+from longdoc.nn.readout.base import ReadoutSettings, ordinals_of
+from longdoc.nn.readout.kept_states import KeptStates
 from longdoc.types import ChunkBatch
 
 __all__ = ["AnswersReadout", "AnswersReadoutConfig"]
 
 
-class AnswersReadout(Readout):
+class AnswersReadout(KeptStates):
     """A head on each token; two scores: the answer begins here, it ends here.
 
     A row holds the number of the chunk in its document, how many tokens of the document it shows, and the scores of
@@ -40,9 +40,6 @@ class AnswersReadout(Readout):
         no_answer: whether a document may have none.
         listed: how many answers a prediction lists.
         whole_words: whether answers begin and end where words do.
-
-    Attributes:
-        keeps_states: whether rows hold states, see `keep_states`.
     """
 
     head: LinearHead
@@ -52,8 +49,6 @@ class AnswersReadout(Readout):
         self.head = head
         self.longest, self.no_answer, self.listed, self.whole_words = longest, no_answer, listed, whole_words
         self.classes = 2
-        self.keeps_states = False
-        self.body = BODY
 
     @property
     def row_width(self) -> int:  # type: ignore[override]
@@ -65,19 +60,8 @@ class AnswersReadout(Readout):
         return self.head.output.in_features if self.keeps_states else self.classes
 
     @property
-    def learns_rows(self) -> bool:  # type: ignore[override]
-        """Scores come from the head; states do not."""
-        return not self.keeps_states
-
-    def fit_chunks(self, body: int) -> None:
-        self.body = body
-
-    def keep_states(self, keep: bool) -> bool:
-        self.keeps_states = keep
-        return keep
-
-    def row_recipe(self) -> str:
-        return f"states of a first and {self.body} further tokens" if self.keeps_states else super().row_recipe()
+    def kept_tokens(self) -> str:
+        return f"a first and {self.body} further tokens"
 
     def rows(self, hidden: Tensor, batch: ChunkBatch) -> Tensor:
         states = exact(hidden)

@@ -23,13 +23,14 @@ from longdoc.nn.dropout import Dropout
 from longdoc.nn.exact import exact, exact_linear
 from longdoc.nn.mergers.base import chunk_shares, segment_softmax, segment_sum
 from longdoc.nn.readout.base import DocumentReadout, ReadoutSettings
-from longdoc.nn.readout.tokens import BODY, core_rows
+from longdoc.nn.readout.kept_states import KeptStates
+from longdoc.nn.readout.tokens import core_rows
 from longdoc.types import ChunkBatch
 
 __all__ = ["LabelAttentionReadout", "LabelAttentionReadoutConfig"]
 
 
-class LabelAttentionReadout(DocumentReadout):
+class LabelAttentionReadout(KeptStates, DocumentReadout):
     """One attention a label over the core tokens of the whole document. Every token counts once, in one chunk.
 
     Training starts from the mean of all core tokens: U begins at 0. A row holds 2 C numbers; or, while an encoder that
@@ -46,8 +47,6 @@ class LabelAttentionReadout(DocumentReadout):
         super().__init__()
         self.classes = classes
         self.width = width
-        self.body = BODY
-        self.keeps_states = False
         self.head = None
         self.inner = nn.Linear(width, hidden)
         self.score = nn.Linear(hidden, classes, bias=False)
@@ -62,21 +61,6 @@ class LabelAttentionReadout(DocumentReadout):
     def row_width(self) -> int:  # type: ignore[override]
         """F, which depends on what is kept of a token."""
         return 1 + self.body * self.width if self.keeps_states else 2 * self.classes
-
-    @property
-    def learns_rows(self) -> bool:  # type: ignore[override]
-        """Scores and values of tokens come from the readout; states do not."""
-        return not self.keeps_states
-
-    def fit_chunks(self, body: int) -> None:
-        self.body = body
-
-    def keep_states(self, keep: bool) -> bool:
-        self.keeps_states = keep
-        return keep
-
-    def row_recipe(self) -> str:
-        return f"states of {self.body} tokens" if self.keeps_states else super().row_recipe()
 
     def rows(self, hidden: Tensor, batch: ChunkBatch) -> Tensor:
         if self.keeps_states:

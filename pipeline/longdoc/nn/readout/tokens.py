@@ -21,16 +21,14 @@ from torch import Tensor, nn
 from longdoc.errors import UsageError
 from longdoc.nn.exact import exact
 from longdoc.nn.heads import HeadConfig, LinearHead, LinearHeadConfig
-from longdoc.nn.readout.base import Readout, ReadoutSettings, ordinals_of
+from longdoc.nn.readout.base import ReadoutSettings, ordinals_of
+from longdoc.nn.readout.kept_states import KeptStates
 from longdoc.nn.readout.transitions import Transitions
 from longdoc.spans.tags import Scheme, TagLayout, read_tags, tags_of
 from longdoc.spans.words import Subwords
 from longdoc.types import ChunkBatch
 
-__all__ = ["BODY", "TokensReadout", "TokensReadoutConfig", "core_rows", "strung_together"]
-
-BODY = 510
-"""Document tokens of a chunk of 512, where nobody says otherwise."""
+__all__ = ["TokensReadout", "TokensReadoutConfig", "core_rows", "strung_together"]
 
 
 def core_rows(values: Tensor, batch: ChunkBatch, body: int) -> Tensor:
@@ -65,7 +63,7 @@ def strung_together(rows: Tensor, owner: Tensor, weights: Tensor, width: int) ->
     return tokens[real]
 
 
-class TokensReadout(Readout):
+class TokensReadout(KeptStates):
     """A head on each token; the scores are those of tags.
 
     Args:
@@ -76,7 +74,6 @@ class TokensReadout(Readout):
 
     Attributes:
         transitions: the learned scores between neighbours, or None.
-        keeps_states: whether rows hold states, see `keep_states`.
     """
 
     head: LinearHead
@@ -88,28 +85,11 @@ class TokensReadout(Readout):
         self.subwords: Subwords = subwords
         self.classes = head.output.out_features
         self.transitions = Transitions(layout) if crf else None
-        self.keeps_states = False
-        self.body = BODY
 
     @property
     def row_width(self) -> int:  # type: ignore[override]
         """F, which depends on how long chunks are and on what is kept of a token."""
         return 1 + self.body * (self.head.output.in_features if self.keeps_states else self.classes)
-
-    @property
-    def learns_rows(self) -> bool:  # type: ignore[override]
-        """Scores come from the head; states do not."""
-        return not self.keeps_states
-
-    def fit_chunks(self, body: int) -> None:
-        self.body = body
-
-    def keep_states(self, keep: bool) -> bool:
-        self.keeps_states = keep
-        return keep
-
-    def row_recipe(self) -> str:
-        return f"states of {self.body} tokens" if self.keeps_states else super().row_recipe()
 
     def rows(self, hidden: Tensor, batch: ChunkBatch) -> Tensor:
         states = exact(hidden)
