@@ -46,7 +46,7 @@ def score_epochs(monkeypatch: pytest.MonkeyPatch, scores: Sequence[float]) -> No
         ([0.5, 0.6, 0.6, 0.55, 0.9, 0.9], 2, 4, 2),  # as good is not better
         pytest.param([0.5, 0.4, 0.6, 0.5, 0.7, 0.6], 2, 6, 5, marks=slow),  # one worse epoch is not two in a row
         pytest.param([0.5, 0.4, 0.3, 0.2, 0.1, 0.0], 1, 2, 1, marks=slow),
-        ([0.1, 0.2, 0.3, 0.4, 0.5, 0.4], 1, 6, 5),  # the last epoch: nothing was left out
+        pytest.param([0.1, 0.2, 0.3, 0.4, 0.5, 0.4], 1, 6, 5, marks=slow),  # the last epoch: nothing was left out
     ],
 )
 def test_it_ends_when_so_many_epochs_in_a_row_were_no_better(
@@ -61,7 +61,8 @@ def test_it_ends_when_so_many_epochs_in_a_row_were_no_better(
     assert report.stopped_early == (epochs < 6)
 
 
-@pytest.mark.parametrize("stop", [pytest.param(2, marks=slow), 3, pytest.param(4, marks=slow)])
+@slow
+@pytest.mark.parametrize("stop", [2, 3, 4])
 def test_a_run_that_was_stopped_ends_early_all_the_same(
     tiny_pipeline: Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: int
 ) -> None:
