@@ -73,7 +73,7 @@ def test_a_library_that_is_too_old_or_absent_fails(monkeypatch: pytest.MonkeyPat
     def version(name: str) -> str:
         if name == "tokenizers":
             return "0.1"
-        if name in ("pydantic", "pypdfium2"):
+        if name in ("pydantic", "pypdfium2", "ray"):
             raise importlib.metadata.PackageNotFoundError(name)
         return real(name)
 
@@ -86,6 +86,9 @@ def test_a_library_that_is_too_old_or_absent_fails(monkeypatch: pytest.MonkeyPat
     )
     assert named(software.extras(), "extra pdf") == Finding(
         "extra pdf", "warn", "absent (pypdfium2)", 'If you need it, run: pip install "longdoc[pdf]"'
+    )
+    assert named(software.extras(), "extra ray") == Finding(
+        "extra ray", "warn", "absent (ray)", 'If you need it, run: pip install "longdoc[ray]"'
     )
 
 
