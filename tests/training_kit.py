@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -37,6 +38,21 @@ def anew(pipeline: Pipeline) -> Pipeline:
     return Pipeline(copy.deepcopy(pipeline.model), pipeline.settings, pipeline.tokenizer, pipeline.prediction)
 
 
+@contextlib.contextmanager
+def stopping(after: int | None) -> Iterator[None]:
+    """SIGTERM comes when step `after` is over."""
+    take = Stepper.take
+
+    def take_and_stop(self: Stepper, step: Any, wishes: Any, number: int, last_good: Any) -> Any:
+        outcome = take(self, step, wishes, number, last_good)
+        if number == after:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return outcome
+
+    with patch.object(Stepper, "take", take_and_stop):
+        yield
+
+
 def run(
     pipeline: Pipeline,
     output: Path,
@@ -49,15 +65,7 @@ def run(
 ) -> TrainingReport:
     """A copy of a pipeline is trained; SIGTERM comes when step `stop_after` is over."""
     settings = load_config(CONFIG, [f"training.{override}" for override in overrides]).training
-    take = Stepper.take
-
-    def take_and_stop(self: Stepper, step: Any, wishes: Any, number: int, last_good: Any) -> Any:
-        outcome = take(self, step, wishes, number, last_good)
-        if number == stop_after:
-            os.kill(os.getpid(), signal.SIGTERM)
-        return outcome
-
-    with patch.object(Stepper, "take", take_and_stop):
+    with stopping(stop_after):
         return fine_tune(
             anew(pipeline),
             documents(12) if train is None else train,

@@ -7,6 +7,7 @@ import logging
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,9 @@ from longdoc.checkpoints.native import ModelSettings, refuse_other_model
 from longdoc.checkpoints.resolve import pinned_name
 from longdoc.checkpoints.vocabulary import check_vocabulary
 from longdoc.config import RunConfig, dump_resolved, load_config
-from longdoc.errors import ConfigurationError, DataError, UsageError
+from longdoc.errors import ConfigurationError, DataError, LongDocError, UsageError
 from longdoc.files import check_folder_output, only_writer
+from longdoc.interruption import Interruption
 from longdoc.model import LongDocModel
 from longdoc.nn import Encoder
 from longdoc.nn.readout import Readout
@@ -34,16 +36,20 @@ from longdoc.tasks import task_named
 from longdoc.tasks.gold import doubtful
 from longdoc.text.tokenizing import DocumentTokenizer
 from longdoc.training.card import model_card
+from longdoc.training.forecast import TrainingForecast, forecast_run
+from longdoc.training.frozen_rows import FrozenRows
 from longdoc.training.loop import TrainingProgress, TrainingReport, fine_tune
 from longdoc.training.pretraining import LanguageModelling, PretrainingReport, pretrain_encoder
 from longdoc.training.pretraining_card import encoder_card
 from longdoc.training.pretraining_data import Corpus, check_corpus, read_corpus
+from longdoc.training.run import TrainingRun
 from longdoc.training.saving import Unfinished, refuse_finished
 from longdoc.training.selection import chosen_metric
 from longdoc.training.splits import refuse_leaks, refuse_unlearned
+from longdoc.training.trackers import check_tracker
 from longdoc.types import Document, DocumentFailure
 
-__all__ = ["build_pipeline", "pretrain", "train", "train_with_report"]
+__all__ = ["build_pipeline", "forecast_training", "pretrain", "train", "train_with_report"]
 
 PRETRAINING_SECTIONS = ("model", "chunking", "data", "read", "pretraining", "prediction")
 """Sections of a configuration that `pretrain` looks at."""
@@ -109,28 +115,16 @@ def train_with_report(
     Args:
         kept: whether the folder is, so that checkpoints in it are of use.
     """
-    config = _as_config(config)
-    folder = Path(output)
+    config, folder = _as_config(config), Path(output)
     check_folder_output(folder)
     refuse_finished(folder)
-    _check_apart(folder, config, train_documents is None, validation_documents is None)
-    if train_documents is None:
-        if not config.data.train:
-            raise ConfigurationError("`data.train` must name at least one file, but is empty. Pass `--data`.")
-        train_documents = load_labelled(config.data.train, config.read)
-    if validation_documents is None:
-        validation_documents = load_labelled(config.data.validation, config.read) if config.data.validation else []
-    train_documents = _labelled(train_documents, config)
-    validation_documents = _labelled(validation_documents, config)
-    labels = _check(config, train_documents, validation_documents)
-    config = _settled(config, [*train_documents, *validation_documents])
+    config, train_documents, validation_documents, labels = _read(config, folder, train_documents, validation_documents)
     # One process of several speaks for all of them.
     is_first = os.environ.get("RANK", "0") == "0"
     with only_writer(folder) if is_first else contextlib.nullcontext():
         if is_first:
             refuse_finished(folder)  # a run that was at work a moment ago may have ended
-            labels_of = task_named(config.model.task).gold_labels
-            for remark in doubtful(train_documents, validation_documents, labels_of):
+            for remark in doubtful(train_documents, validation_documents, task_named(config.model.task).gold_labels):
                 _log.warning(remark)
         pipeline = build_pipeline(config, labels)
         report = fine_tune(
@@ -147,6 +141,56 @@ def train_with_report(
             unfinished=_UNFINISHED[resume] if kept else None,
         )
     return pipeline, report
+
+
+def forecast_training(
+    config: RunConfig | Mapping[str, Any] | str | Path,
+    output: str | Path,
+    train_documents: Sequence[Document] | ArrowTable | None = None,
+    validation_documents: Sequence[Document] | ArrowTable | None = None,
+    resume: bool | None = None,
+) -> TrainingForecast:
+    """What `train` with the same arguments would do. Reads all, tries one micro-batch, and writes nothing.
+
+    Why a run would not start in `output` is in `refusals`; all other errors are those of `train`.
+    """
+    config, folder, refusals = _as_config(config), Path(output), list[str]()
+    config, train_documents, validation_documents, labels = _read(config, folder, train_documents, validation_documents)
+    check_tracker(config.training.tracker)
+    try:
+        check_folder_output(folder)
+        refuse_finished(folder)
+        with only_writer(folder) if folder.exists() else contextlib.nullcontext():
+            pass
+    except LongDocError as error:
+        refusals.append(str(error))
+    pipeline = build_pipeline(config, labels)
+    rows_folder = Path(config.training.rows_folder) if config.training.rows_folder else None
+    run = TrainingRun(
+        *(pipeline, train_documents, validation_documents, folder, config.training, None),
+        *(partial(FrozenRows, folder=rows_folder), Interruption(), dump_resolved(_as_used(config, pipeline)), True),
+    )
+    remarks = doubtful(train_documents, validation_documents, task_named(config.model.task).gold_labels)
+    return forecast_run(run, _UNFINISHED[resume], refusals, list(remarks))
+
+
+def _read(
+    config: RunConfig,
+    folder: Path,
+    train: Sequence[Document] | ArrowTable | None,
+    validation: Sequence[Document] | ArrowTable | None,
+) -> tuple[RunConfig, Sequence[Document], Sequence[Document], tuple[str, ...]]:
+    """Configuration, documents and labels of a run, once they are known to fit together."""
+    _check_apart(folder, config, train is None, validation is None)
+    if train is None:
+        if not config.data.train:
+            raise ConfigurationError("`data.train` must name at least one file, but is empty. Pass `--data`.")
+        train = load_labelled(config.data.train, config.read)
+    if validation is None:
+        validation = load_labelled(config.data.validation, config.read) if config.data.validation else []
+    train, validation = _labelled(train, config), _labelled(validation, config)
+    labels = _check(config, train, validation)
+    return _settled(config, [*train, *validation]), train, validation, labels
 
 
 def pretrain(
@@ -269,6 +313,11 @@ def _new_encoder(config: RunConfig, tokenizer: DocumentTokenizer, seed: int) -> 
 def _check(config: RunConfig, train: Sequence[Document], validation: Sequence[Document]) -> tuple[str, ...]:
     """The labels, once documents and settings are known to fit together: nothing may come up after an epoch."""
     task, named = task_named(config.model.task), config.model.labels
+    if config.prediction.device_map is not None:
+        raise ConfigurationError(
+            "`prediction.device_map` must be null while training, which needs all weights on the device. Leave it out, "
+            "and lower `training.micro_batch_tokens` or freeze layers if memory is short."
+        )
     if not train:
         raise DataError("`data.train` must hold at least 1 document, but holds none.")
     if config.data.validation and not validation:

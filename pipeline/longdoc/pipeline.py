@@ -39,6 +39,7 @@ from longdoc.precision import Placement, PrecisionConfig, choose_placement
 from longdoc.readers import ArrowTable
 from longdoc.repeats import ChunkMemory
 from longdoc.schema import Config, explain_faults
+from longdoc.spreading import DeviceMapConfig, is_spread, spread
 from longdoc.streaming import DocumentRows, Prepare, RowStream, as_documents, prepared_failure
 from longdoc.tasks import TASKS, Task, task_named
 from longdoc.tasks.label_task import LabelTask
@@ -57,6 +58,9 @@ class PredictionConfig(Config):
 
     batching: BatchingConfig = BatchingConfig()
     precision: PrecisionConfig = PrecisionConfig()
+    device_map: DeviceMapConfig | None = None
+    """For a model that is too big for the device: how much of its layers lies there, in main memory and on the disk.
+    None: the whole model is on the device."""
     max_unknown_share: float = Field(default=0.9, ge=0, le=1)
     """A document whose text lies under unknown tokens to a larger share is a failure (`unreadable`), not a guess."""
 
@@ -89,7 +93,7 @@ class Pipeline:
         self.tokenizer = tokenizer
         self.prediction = prediction or PredictionConfig()
         self.placement: Placement = choose_placement(self.prediction.precision)
-        self.model = model.to(self.placement.device).eval()
+        self.model = model
         self.task.check_tokenizer(tokenizer, model.encoder.config)
         self.chunker = settings.chunking.build(tokenizer)
         model.readout.fit_chunks(self.chunker.body)
@@ -100,6 +104,16 @@ class Pipeline:
         """Where it is set, chunks that were met in an earlier call are not encoded again; see `remember_chunks`."""
         self._source_fingerprint: str | None = None
         self._own_folders: set[Path] = set()
+        self._place()
+
+    def _place(self) -> None:
+        """Bring the model to its device, all of it or what `prediction.device_map` says."""
+        asked = self.prediction.device_map
+        if asked is None:
+            self.model.to(self.placement.device).eval()
+            return
+        _ = self.fingerprint  # while all weights are here
+        spread(self.model, self.placement.device, asked)
 
     # -- loading and saving
 
@@ -186,6 +200,11 @@ class Pipeline:
             CannotWriteError: no space, no permission, or a failing disk.
         """
         folder = Path(folder)
+        if is_spread(self.model):
+            raise UsageError(
+                "a model of which layers lie elsewhere (`prediction.device_map`) can only predict. Load it without, to "
+                "save it."
+            )
         if not overwrite and folder.resolve() not in self._own_folders:
             refuse_other_model(folder)
         self.card = self.card if card is None else card

@@ -17,6 +17,7 @@ MAY_IMPORT = {
         "training/trackers.py",
         "training/pretraining.py",
         "jobs/engines/accelerate.py",
+        "spreading.py",
     ),
     "datasets": ("readers/", "training/data.py"),
     "huggingface_hub": ("checkpoints/", "hub.py"),

@@ -1,4 +1,4 @@
-"""`--dry-run` of `longdoc predict` and `longdoc embed`: what the job would do, as a few lines."""
+"""`--dry-run` of `longdoc predict` and `longdoc embed`: what the job would do, as a few lines; and words for others."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from longdoc.jobs.work import Predictor
     from longdoc.readers.base import ReadConfig
 
-__all__ = ["DryRunOption", "dry_run"]
+__all__ = ["DryRunOption", "dry_run", "told_bytes", "told_reasons", "told_time"]
 
 DryRunOption = Annotated[
     bool,
-    typer.Option("--dry-run", help="Say what would be done, by reading all and predicting a little; write nothing."),
+    typer.Option("--dry-run", help="Say what would be done, by reading all and trying a little; write nothing."),
 ]
 
 
@@ -48,23 +48,24 @@ def told(forecast: Forecast, output: Path) -> Iterator[str]:
     """What is known, a line each; estimates are marked by `about`."""
     from longdoc.errors import counted
 
-    yield f"inputs: {forecast.inputs:,} of {_bytes(forecast.input_bytes)}"
+    yield f"inputs: {forecast.inputs:,} of {told_bytes(forecast.input_bytes)}"
     yield f"documents: {forecast.documents:,}; {forecast.characters:,} characters, {forecast.longest:,} in the longest"
     if forecast.unreadable:
-        yield f"unreadable: {sum(forecast.unreadable.values()):,} ({_reasons(forecast.unreadable)})"
+        yield f"unreadable: {sum(forecast.unreadable.values()):,} ({told_reasons(forecast.unreadable)})"
     yield (
         f"tokens: about {forecast.tokens:,} in about {forecast.chunks:,} chunks, by a sample of "
         f"{counted(forecast.sampled, 'document')}"
     )
     if forecast.sample_failures:
-        yield f"failed in the sample: {sum(forecast.sample_failures.values())} ({_reasons(forecast.sample_failures)})"
+        failed = sum(forecast.sample_failures.values())
+        yield f"failed in the sample: {failed} ({told_reasons(forecast.sample_failures)})"
     yield f"output: {output}, {forecast.state}"
-    yield f"parts: {forecast.parts:,}, {forecast.parts_done:,} of them done; about {_bytes(forecast.output_bytes)}"
+    yield f"parts: {forecast.parts:,}, {forecast.parts_done:,} of them done; about {told_bytes(forecast.output_bytes)}"
     seconds = (
-        "unknown, since nothing in the sample was answered" if forecast.seconds is None else _time(forecast.seconds)
+        "unknown, since nothing in the sample was answered" if forecast.seconds is None else told_time(forecast.seconds)
     )
     yield f"time: {seconds} in {counted(forecast.workers, 'worker')} of the measured speed"
-    yield f"memory: about {_bytes(forecast.memory_bytes)}"
+    yield f"memory: about {told_bytes(forecast.memory_bytes)}"
     yield from (f"would be refused: {refusal}" for refusal in forecast.refusals)
     yield from (f"note: {remark}" for remark in forecast.remarks)
 
@@ -77,18 +78,21 @@ def _verdict(forecast: Forecast) -> str:
     return "nothing was written; the job can start"
 
 
-def _reasons(counts: Mapping[str, Any]) -> str:
+def told_reasons(counts: Mapping[str, Any]) -> str:
+    """What there is, and how many of it."""
     return ", ".join(f"{reason}: {count}" for reason, count in counts.items())
 
 
-def _bytes(number: int) -> str:
+def told_bytes(number: int) -> str:
+    """In a unit that suits it."""
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if number >= size:
             return f"{number / size:.1f} {unit}"
     return f"{number} bytes"
 
 
-def _time(seconds: float) -> str:
+def told_time(seconds: float) -> str:
+    """In a unit that suits it, as an estimate."""
     for unit, size in (("days", 86_400), ("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * size:
             return f"about {seconds / size:.1f} {unit}"

@@ -103,6 +103,8 @@ def _settled(config: RunConfig, model: str) -> RunConfig:
 
     if config.job.evidence:
         raise ConfigurationError("`job.evidence` must be false for vectors, but is true. Leave it out.")
+    if config.prediction.device_map is not None:
+        raise ConfigurationError("`prediction.device_map` must be null for vectors, but is not. Leave it out.")
     return settled(config, Path(model)) if (Path(model) / "longdoc.json").is_file() else config
 
 

@@ -9,6 +9,8 @@ import typer
 
 from longdoc.cli import pretraining
 from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, load
+from longdoc.cli.dry_run import DryRunOption
+from longdoc.cli.train_dry_run import show_forecast
 from longdoc.cli.training_display import show_training
 
 __all__ = ["train"]
@@ -33,12 +35,15 @@ def train(
     restart: Annotated[
         bool, typer.Option("--restart", help="Start over, and remove the run that was stopped in MODEL.")
     ] = False,
+    dry: DryRunOption = False,
+    as_json: Annotated[bool, typer.Option("--json", help="With --dry-run: print it as JSON.")] = False,
     config: ConfigOption = None,
     overrides: SetOption = None,
 ) -> None:
     """Fine-tune a model through whole documents; the epoch that is best on the validation documents is kept.
 
-    A run that was stopped or killed goes on by the same command, as if it had never been stopped.
+    A run that was stopped or killed goes on by the same command, as if it had never been stopped. With --dry-run it is
+    said what a run would do, and what it would need.
 
     With --pretrain an encoder learns from texts without labels, and MODEL is a checkpoint for `model.source`.
 
@@ -47,23 +52,28 @@ def train(
     from longdoc.errors import UsageError
 
     with faults_as_exit_status(lambda: _kept(output)):
-        if resume and (pretrain or restart):
-            other = "--pretrain" if pretrain else "--restart"
-            raise UsageError(f"`--resume` must stand without `{other}`, but they stand together. Leave one out.")
+        given = {"--resume": resume, "--pretrain": pretrain, "--restart": restart, "--dry-run": dry}
+        for one, other in (("--resume", "--pretrain"), ("--resume", "--restart"), ("--dry-run", "--pretrain")):
+            if given[one] and given[other]:
+                raise UsageError(f"`{one}` must stand without `{other}`, but they stand together. Leave one out.")
+        if as_json and not dry:
+            raise UsageError("`--json` needs `--dry-run`, but stands alone. Add it, or leave `--json` out.")
         if pretrain:
             pretraining.pretrain(output, data or (), validation or (), config, overrides or ())
             return
-        from longdoc.api import train_with_report
+        from longdoc.api import forecast_training, train_with_report
         from longdoc.errors import counted
 
         resolved = load(config, overrides, "train", HEEDS)
         named = {"train": tuple(data or ()), "validation": tuple(validation or ())}
         inputs = resolved.data.model_copy(update={key: value for key, value in named.items() if value})
         resolved = resolved.model_copy(update={"data": inputs})
+        going_on = False if restart else resume or None
+        if dry:
+            raise typer.Exit(show_forecast(forecast_training(resolved, output, resume=going_on), output, as_json))
         if not inputs.validation:
             typer.echo("longdoc: no --validation, so the last epoch is kept and nothing is measured.", err=True)
         with show_training() as tell:
-            going_on = False if restart else resume or None
             _, report = train_with_report(resolved, output, progress=tell, resume=going_on)
         for number, noun, fate in (
             (report.empty_documents, "training document", "without a token, left out"),

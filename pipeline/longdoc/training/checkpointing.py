@@ -40,6 +40,7 @@ CHECKPOINTS = "checkpoints"
 
 _MANIFEST, _STATE = "manifest.json", "state.json"
 _NAME = re.compile(r"step-\d{6,}")
+_LEFTOVER = re.compile(r"\..+\.(\d+|[0-9a-f]{12})\.tmp")  # as `longdoc.files` names what is not whole yet
 
 
 @dataclass
@@ -133,9 +134,17 @@ def remove_checkpoint(folder: Path) -> None:
 
 
 def remove_leftovers(output: Path) -> None:
-    """Remove what a killed run was writing or removing."""
-    for path in (output / CHECKPOINTS).glob(".*.tmp"):
-        shutil.rmtree(path, ignore_errors=True)
+    """Remove what a killed run was writing or removing, in its folder and, of the model folder itself, beside it."""
+    output = output.absolute()
+    beside = f".{output.name}."
+    for folder in (output / CHECKPOINTS, output, output.parent):
+        with suppress(OSError):
+            for path in folder.iterdir():
+                if _LEFTOVER.fullmatch(path.name) and (folder != output.parent or path.name.startswith(beside)):
+                    if path.is_dir():
+                        shutil.rmtree(path, ignore_errors=True)
+                    else:
+                        path.unlink()
 
 
 def _sha256(path: Path) -> str:

@@ -93,10 +93,10 @@ class Saver:
         """Remove what is of no use: leftovers, damaged checkpoints, and where nothing is gone on with, all of them."""
         if not self.is_main:
             return
+        remove_leftovers(self.output)
         if self.newest is None:
             shutil.rmtree(self.output / CHECKPOINTS, ignore_errors=True)
             return
-        remove_leftovers(self.output)
         for folder in checkpoints_in(self.output):
             if folder == self.newest:
                 break
