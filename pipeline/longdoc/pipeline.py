@@ -212,6 +212,70 @@ class Pipeline:
         self._own_folders.add(folder.resolve())
         self._source_fingerprint = model_fingerprint(folder)
 
+    @classmethod
+    def from_pretrained(
+        cls, folder_or_id: str | Path, *, revision: str | None = None, prediction: PredictionConfig | None = None
+    ) -> Pipeline:
+        """Open a model folder, or a model of the Hugging Face hub, from the local cache where it is there.
+
+        Args:
+            folder_or_id: a folder or `owner/name`; `hf:owner/name` is never a folder. What may be read there is said by
+                `HF_TOKEN` or `hf auth login`; `HF_HUB_OFFLINE=1` forbids the network.
+            revision: branch, tag or commit of a hub id. A commit is the only one that stays what it is.
+
+        Raises:
+            CheckpointError: no such model, or files that do not fit together.
+        """
+        from longdoc.checkpoints import resolve_checkpoint
+
+        folder = resolve_checkpoint(folder_or_id, revision)
+        pipeline = cls.load(folder, prediction)
+        if not Path(folder_or_id).expanduser().is_dir():
+            pipeline._own_folders.clear()  # the cache is nobody's to save to
+        return pipeline
+
+    def push_to_hub(
+        self,
+        repo_id: str,
+        *,
+        private: bool = True,
+        revision: str | None = None,
+        commit_message: str = "A longdoc model",
+        overwrite: bool = False,
+    ) -> str:
+        """Put the model with its card on the Hugging Face hub, in one commit: weights, settings, tokenizer.
+
+        Nothing goes out that stands beside them in its folder, and no path of this machine.
+
+        Args:
+            repo_id: `owner/name`; made if there is none.
+            private: of a new repository.
+            revision: a branch; None = the main one.
+            commit_message: of the commit.
+            overwrite: replace a model that longdoc did not write.
+
+        Returns:
+            The address of the commit.
+
+        Raises:
+            UsageError: another model is there, or the name cannot be one.
+            LongDocError: the hub cannot be reached, or does not let us.
+        """
+        from longdoc.checkpoints.publishing import publish_model
+
+        if is_spread(self.model):
+            raise UsageError(
+                "a model of which layers lie elsewhere (`prediction.device_map`) can only predict. Load it without, to "
+                "push it."
+            )
+        return publish_model(
+            *(self.model, self.settings, self.tokenizer, self.card, self.linear, repo_id),
+            private=private,
+            revision=revision,
+            message=commit_message,
+            overwrite=overwrite,
+        )
+
     @property
     def labels(self) -> tuple[str, ...]:
         """The label names, in the order of the logits."""
