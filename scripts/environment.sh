@@ -80,6 +80,7 @@ install_environment() {
   mkdir -p "$environment_folder" && : >"$environment_marker" || return 1
   printf 'Setting up .venv with the extra "%s"; the first time this takes a few minutes ...\n' "$extras" >&2
   if run_installers "$base" "$extras" >"$log" 2>&1; then
+    [ "$extras" != dev ] || install_browser "$log"
     environment_digest "$extras" >"$stamp" && rm -f "$environment_marker"
     return
   fi
@@ -89,6 +90,16 @@ install_environment() {
   printf 'The set-up failed. The whole log is .venv/setup.log; the same command tries again.\n' >&2
   return 1
 }
+
+# The browser in which reports are tested: on a machine of a build service, whose packages are its own affair, Debian's.
+# Nobody else's system is touched; without a browser those tests skip and say so.
+install_browser() {
+  [ "${CI:-}" = true ] && [ "$(id -u)" = 0 ] && has apt-get && ! has chromium || return 0
+  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; } \
+    >>"$1" 2>&1 || printf 'Chromium could not be installed, so the tests of reports in a browser will be skipped.\n' >&2
+}
+
+has() { command -v "$1" >/dev/null; }
 
 # The steps themselves, in a subshell that ends with the status of the first one that fails.
 run_installers() (

@@ -92,6 +92,7 @@ def test_evidence_is_pointed_at_chosen_and_reached_and_nothing_foreign_runs(brow
         assert (shown.requests, shown.complaints) == ([shown.address], [])
 
 
+@pytest.mark.slow
 def test_a_walk_by_tab_reaches_label_buttons_list_and_text(browser: Any, tmp_path: Path) -> None:
     with Shown(browser, tmp_path / "page.html", explanation_page([lease()])) as shown:
         reached = []
@@ -108,6 +109,7 @@ def test_a_walk_by_tab_reaches_label_buttons_list_and_text(browser: Any, tmp_pat
         assert (shown.requests, shown.complaints) == ([shown.address], [])
 
 
+@pytest.mark.slow
 def test_the_script_shades_as_the_page_was_written(browser: Any, tmp_path: Path) -> None:
     values = [2.0, 1.61, 1.6, 0.81, 0.41, 0.11, 0.1, 0.09, 0.0, -0.1, -0.12, -0.5, -1.0, -1.99]
     text = " ".join(f"Sentence {number}." for number in range(len(values)))
@@ -177,6 +179,7 @@ def spans() -> ExplainedDocument:
     return ExplainedDocument(DocumentPrediction("note", spans=found, n_tokens=5, tokens_read=5), text, (1, 1))
 
 
+@pytest.mark.slow
 def test_spans_are_pointed_at_and_reached_from_their_table(browser: Any, tmp_path: Path) -> None:
     with Shown(browser, tmp_path / "page.html", explanation_page([spans()])) as shown:
         shown.page.locator("mark.span").first.hover()

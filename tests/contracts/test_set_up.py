@@ -42,7 +42,7 @@ def start(checkout: Path, body: str = "true", extras: str = "dev") -> subprocess
     return subprocess.Popen(
         [BASH or "bash", "-euo", "pipefail", "-c", script],
         cwd=checkout,
-        env=os.environ | {"REAL_PYTHON": sys.executable},
+        env=os.environ | {"REAL_PYTHON": sys.executable, "CI": ""},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -145,3 +145,35 @@ def test_an_environment_whose_python_is_gone_is_made_anew(checkout: Path) -> Non
 
     assert set_up(checkout)[0] == 0
     assert installed(checkout) == ["dev", "dev"]
+
+
+MACHINE = """
+CI=true
+id() { echo 0; }
+has() { [ "$1" = apt-get ]; }
+apt-get() { echo "$*" >>"$environment_root/system"; ENDS; }
+"""
+
+
+MISSED = "Chromium could not be installed, so the tests of reports in a browser will be skipped.\n"
+INSTALL = "install -y -qq --no-install-recommends chromium"
+
+
+@pytest.mark.parametrize(
+    ("extras", "otherwise", "ends", "done", "said"),
+    [
+        ("dev", "true", "true", ["update -qq", INSTALL], ""),
+        ("dev", "true", "false", ["update -qq"], MISSED),
+        ("demo", "true", "true", [], ""),
+        ("dev", "CI=", "true", [], ""),
+    ],
+)
+def test_a_browser_is_installed_on_build_machines_only(
+    checkout: Path, extras: str, otherwise: str, ends: str, done: list[str], said: str
+) -> None:
+    body = f"true\n}}\n{MACHINE.replace('ENDS', ends)}\n{otherwise}\nnothing() {{ true"
+    status, errors = set_up(checkout, body, extras)
+    assert status == 0
+    assert errors.partition("...\n")[2] == said
+    system = checkout / "system"
+    assert (system.read_text().splitlines() if system.exists() else []) == done
