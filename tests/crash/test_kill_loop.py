@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import signal
-import subprocess
 import time
 
 import pytest
-from crash_kit import PartReader, finish, kill_group, start
+from crash_kit import finish, kill_at_random, kill_one_worker, start
 
 from job_kit import final_files, load_echo, write_corpus
-from longdoc.jobs import JobConfig, run_job, verify_job
+from longdoc.jobs import JobConfig, run_job
 
 DOCUMENTS, SIZE, DELAY = 48, 4, 0.01
 
@@ -27,56 +25,31 @@ def whole(tmp_path):
     return tmp_path / "in.jsonl", final_files(tmp_path / "whole")
 
 
-def kill_at_random(source, output, expected, kills, workers, seed):
-    """Run and kill until `kills` runs were killed at work; a run that ends first is compared and begun anew."""
-    chance = random.Random(seed)
-    options = ("--workers", workers, "--size", SIZE, "--delay", DELAY)
-    beginning = time.monotonic()
-    status, _, err = finish(start(source, output, *options))
-    assert status == 0, err
-    duration = time.monotonic() - beginning
-    assert final_files(output) == expected
-    shutil.rmtree(output)
-    killed, at_work = 0, 0
-    with PartReader(output) as reader:
-        while killed < kills:
-            child = start(source, output, *options)
-            try:
-                child.wait(chance.uniform(0.15, duration))
-            except subprocess.TimeoutExpired:
-                kill_group(child)
-                killed += 1
-                at_work += (output / "_plan.json").exists() and not (output / "_manifest.json").exists()
-            else:
-                status, _, err = finish(child)
-                assert status == 0, err
-                assert final_files(output) == expected
-                shutil.rmtree(output)
-        status, _, err = finish(start(source, output, *options))
-    assert status == 0, err
-    assert final_files(output) == expected
-    assert verify_job(output).documents == DOCUMENTS
-    assert reader.faults == []
-    assert reader.opened >= DOCUMENTS // SIZE
-    return at_work
+def options_for(workers):
+    return ("--workers", workers, "--size", SIZE, "--delay", DELAY, "--max-attempts", 1000)
 
 
 def test_a_job_killed_six_times_ends_with_the_bytes_of_an_undisturbed_run(whole, tmp_path):
     source, expected = whole
-    kill_at_random(source, tmp_path / "out", expected, kills=6, workers=1, seed=time.time_ns())
+    happened = kill_at_random(source, tmp_path / "out", expected, options_for(1), kills=6, seed=time.time_ns())
+    assert happened["group"] == 6
+    assert happened["opened"] >= DOCUMENTS // SIZE
 
 
 @pytest.mark.crash
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_job_killed_thirty_times_ends_with_the_bytes_of_an_undisturbed_run(whole, tmp_path, workers):
+@pytest.mark.parametrize(("workers", "share_of_workers"), [(1, 0.0), (2, 0.0), (2, 0.5)])
+def test_a_job_killed_thirty_times_ends_with_the_bytes_of_an_undisturbed_run(
+    whole, tmp_path, workers, share_of_workers
+):
     source, expected = whole
-    at_work = kill_at_random(source, tmp_path / "out", expected, kills=30, workers=workers, seed=time.time_ns())
-    assert at_work > 0, "no kill hit a job at work: the times are wrong"
+    options = options_for(workers)
+    happened = kill_at_random(source, tmp_path / "out", expected, options, 30, time.time_ns(), share_of_workers)
+    assert happened["at work"] > 0, "no kill hit a job at work: the times are wrong"
+    assert happened["compared"] >= 2
 
 
 @pytest.mark.crash
 def test_a_job_whose_workers_are_killed_one_by_one_goes_on_by_itself(whole, tmp_path):
-    psutil = pytest.importorskip("psutil")
     source, expected = whole
     chance = random.Random(time.time_ns())
     options = ("--workers", 2, "--size", SIZE, "--delay", 0.2, "--max-attempts", 10)
@@ -84,13 +57,7 @@ def test_a_job_whose_workers_are_killed_one_by_one_goes_on_by_itself(whole, tmp_
     killed = 0
     while child.poll() is None and killed < 8:
         time.sleep(chance.uniform(0.5, 2.5))
-        try:
-            workers = [p for p in psutil.Process(child.pid).children() if "spawn_main" in " ".join(p.cmdline())]
-            if workers:
-                chance.choice(workers).kill()
-                killed += 1
-        except psutil.NoSuchProcess:
-            continue
+        killed += kill_one_worker(child, chance)
     status, out, err = finish(child)
     assert status == 0, err
     assert killed >= 4, out
