@@ -3,7 +3,7 @@ PYTHON := .venv/bin/python
 CODE := pipeline tests scripts data
 
 .DEFAULT_GOAL := help
-.PHONY: help setup format lint types floors test test-all check demo
+.PHONY: help setup format lint types floors test test-all fuzz check demo
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-9s %s\n", $$1, $$2 }'
@@ -30,6 +30,15 @@ test: ## run the default suite
 
 test-all: ## run every tier that needs no accelerator
 	bash scripts/test.sh --all
+
+TARGETS := $(notdir $(wildcard tests/fuzz/corpus/*))
+SECONDS_EACH := 60
+
+fuzz: setup ## throw mutated bytes at every reader of strangers' files, a minute each (Linux, Python below 3.14)
+	$(PYTHON) -m pip install -q "atheris>=3.0"
+	@for target in $(TARGETS); do \
+	  echo "== $$target"; $(PYTHON) tests/fuzz/fuzz.py $$target --seconds $(SECONDS_EACH) || exit 1; \
+	done
 
 check: lint types floors test ## all of it: what a change must pass
 

@@ -55,7 +55,7 @@ class Attempts:
                 for part, ordinals in tree["documents"].items()
                 if int(part) in open_parts
             }
-        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             parts, documents = {}, {}
         return cls(work, parts, documents)
 

@@ -126,7 +126,7 @@ class JobPlan:
             whole = plan.fingerprint == tree["fingerprint"] and plan.documents == tree["documents"]
         except FileNotFoundError:
             raise JobError(f"{output} is not the folder of a job: it has no {PLAN_NAME}.") from None
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise JobError(f"{path} is damaged ({type(error).__name__}). Start again in another folder.") from None
         if not whole:
             raise JobError(f"{path} is damaged: its fingerprint does not fit it. Start again in another folder.")

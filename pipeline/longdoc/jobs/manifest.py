@@ -67,7 +67,7 @@ def read_manifest(output: Path) -> dict[str, Any] | None:
             raise ValueError
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise JobError(f"{path} is damaged ({type(error).__name__}). Run the job again to write it anew.") from None
     return dict(tree)
 
