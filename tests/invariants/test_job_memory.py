@@ -1,7 +1,8 @@
-"""Memory does not grow with the corpus."""
+"""Memory does not grow with the corpus, and with a long text only by the text itself."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -59,3 +60,19 @@ def peak(tmp_path: Path, documents: int) -> int:
 def test_more_documents_take_no_more_memory_than_the_hash_of_an_id(tmp_path, few, many, bound):
     slope = (peak(tmp_path, many) - peak(tmp_path, few)) / (many - few)
     assert slope < bound, f"{slope:.1f} bytes a document"
+
+
+@pytest.mark.slow
+def test_a_longer_text_takes_no_more_memory_than_its_characters(tmp_path):
+    script = Path(__file__).parents[2] / "scripts" / "job_figures.py"
+    finished = subprocess.run(
+        [sys.executable, str(script), "text", "--megabytes", "2", "10"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "TMPDIR": str(tmp_path)},
+    )
+    assert finished.returncode == 0, finished.stderr  # it compares the tokens that were read with those that there are
+    few, many = map(json.loads, finished.stdout.splitlines())
+    slope = (many["peak_megabytes"] - few["peak_megabytes"]) / (many["megabytes"] - few["megabytes"])
+    assert slope < 2.0, f"{slope:.2f} bytes for a character of ASCII"
