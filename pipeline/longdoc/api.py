@@ -157,10 +157,11 @@ def forecast_training(
     config, folder, refusals = _as_config(config), Path(output), list[str]()
     config, train_documents, validation_documents, labels = _read(config, folder, train_documents, validation_documents)
     check_tracker(config.training.tracker)
+    is_first = os.environ.get("RANK", "0") == "0"
     try:
         check_folder_output(folder)
         refuse_finished(folder)
-        with only_writer(folder) if folder.exists() else contextlib.nullcontext():
+        with only_writer(folder) if is_first and folder.exists() else contextlib.nullcontext():
             pass
     except LongDocError as error:
         refusals.append(str(error))

@@ -32,7 +32,7 @@ def test_gradients_of_two_processes_are_those_of_the_full_graph() -> None:
     found = [json.loads(line) for line in finished.stdout.splitlines() if line.startswith("{")]
     assert [each["case"] for each in found] == [case_name(case) for case in CASES]
     assert {each["documents"] for each in found} == {7}
-    assert {sum(each["mine"]) for each in found} <= {3, 4}, "two processes share the work"
+    assert all(0 < sum(each["mine"]) < 7 for each in found), "two processes share the work"
     apart = [each for each in found if not each["same_draws"] < LIMITS[each["dtype"]]]
     assert apart == []
     alone = [each for each in found if "alone" in each]

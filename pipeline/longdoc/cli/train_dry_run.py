@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -24,6 +25,8 @@ _LABELS = 20
 
 def show_forecast(forecast: TrainingForecast, output: Path, as_json: bool) -> int:
     """Print it; the exit status that the run would begin with."""
+    if os.environ.get("RANK", "0") != "0":  # the first process speaks for all of them
+        return forecast.exit_status
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(forecast) | {"exit_status": forecast.exit_status}, indent=2))
         return forecast.exit_status
