@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,13 @@ class Job:
             assert self.process.poll() is None, self.process.communicate()
             time.sleep(0.05)
         return self.workers()
+
+    def wait_until(self, happens: Callable[[], object], seconds: float = 200) -> list[psutil.Process]:
+        """Wait for something, for the job's end or so many seconds; give back its processes."""
+        end = time.monotonic() + seconds
+        while not happens() and self.process.poll() is None and time.monotonic() < end:
+            time.sleep(0.05)
+        return self.everybody()
 
     def finish(self, timeout: float = 240) -> tuple[int, str]:
         """Exit status and what it has said on both streams."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import random
+import shutil
 import signal
+import time
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -117,3 +120,36 @@ def test_workers_that_stand_still_end_the_job_with_the_reason(whole, tmp_path, e
     assert "JobError: no worker has shown a sign of work for 0.15 minutes while the job waited for " in said
     assert all_gone(others)
     goes_on(engine, source, tmp_path / "out", expected)
+
+
+@pytest.mark.crash
+@BOTH
+def test_a_job_killed_at_random_moments_ends_with_the_same_bytes(whole, tmp_path, engine):
+    source, expected = whole
+    output = tmp_path / "out"
+    chance = random.Random(time.time_ns())
+    killed = {"group": 0, "worker": 0}
+    while sum(killed.values()) < 6:
+        with Job(engine, source, output, DELAY) as job:
+            others = job.wait_until(lambda: list(output.glob("part-*")))
+            job.wait_until(lambda: False, chance.uniform(0, 4))
+            target = chance.choice(["group", "worker"])
+            workers = job.workers()
+            if job.process.poll() is None and target == "group":
+                job.kill_group()
+            elif job.process.poll() is None and workers:
+                chance.choice(workers).kill()
+                job.finish()
+            else:
+                job.finish()
+                target = "nobody"
+            assert all_gone(others)
+        if target != "nobody":
+            killed[target] += 1
+        if (output / "_manifest.json").exists():
+            assert final_files(output) == expected
+            shutil.rmtree(output)
+    with Job(engine, source, output, 0) as job:
+        status, said = job.finish()
+    assert status == 0, said
+    assert final_files(output) == expected, killed

@@ -31,12 +31,13 @@ pytestmark = [
 CANARY = "canary-7f3e9b1c5d2a"
 
 
-@pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Path]]:
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[tuple[str, Path]]:
     """A head node with three CPUs, that asks for a token; its address and its folder."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
+    monkeypatch = pytest.MonkeyPatch()
     monkeypatch.setenv("RAY_AUTH_MODE", "token")
     monkeypatch.setenv("RAY_AUTH_TOKEN", "5" * 64)
     tests = str(Path(__file__).resolve().parents[1])
@@ -53,6 +54,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Path]]:
             with suppress(ProcessLookupError):
                 os.killpg(head.pid, signal.SIGKILL)
             head.communicate()
+            monkeypatch.undo()
 
 
 def start_head(port: int, folder: str) -> subprocess.Popen[str]:
@@ -96,3 +98,21 @@ def test_a_cluster_is_used_and_left_and_a_document_that_kills_has_the_row_of_the
         status, said = job.finish()
     assert status == 2
     assert "UsageError: `workers` must be at most 1, since each takes 2 of the cluster's 3 CPUs" in said
+
+
+CONNECTED = """
+import sys, ray
+from job_kit import load_echo
+from longdoc.jobs import JobConfig, run_job
+ray.init(sys.argv[1], log_to_driver=False)
+print(run_job([sys.argv[2]], sys.argv[3], load_echo, job=JobConfig(engine="ray")).documents, ray.is_initialized())
+"""
+
+
+def test_a_ray_that_the_process_is_connected_to_is_used_and_left(cluster, tmp_path):
+    address, _ = cluster
+    write_documents(tmp_path / "in.jsonl", ["one", "two"])
+    command = [sys.executable, "-c", CONNECTED, address, tmp_path / "in.jsonl", tmp_path / "out"]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "2 True\n"

@@ -41,6 +41,7 @@ def test_without_ray_a_job_is_refused_before_anything_is_written(tmp_path, monke
         (2, 8, 2, {}, Share(1, 1)),
         (3, 8, 2, {}, Share(1, 0.5)),
         (1, 8, 4, {}, Share(1, 1)),
+        (6, 8, 1, {}, Share(1, 0.1666)),
         (2, 8, 2, {"gpus_per_worker": 0}, Share(1, 0)),
     ],
 )

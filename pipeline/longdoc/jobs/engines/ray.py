@@ -48,7 +48,7 @@ class RayEngine(Engine):
         normal = [part for part in parts if part not in suspects]
         work.predictor.drop()  # each worker has its own; a second one here would only take memory
         if normal:
-            with connected(work.job.ray, work.job.workers) as share:
+            with connected(work.job.ray, work.job.workers, work.stopping) as share:
                 yield from side_by_side(work, normal, suspects, _Actors(work, share))
         yield from isolate_each(work, suspects)
 

@@ -99,10 +99,11 @@ def show_token() -> None:
 def quiet() -> Iterator[None]:
     """No report of use, and what Ray prints about dead workers goes to our log."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")  # what it warns of while it connects stands in our errors
     from ray._private import worker
 
-    logging.getLogger("ray").setLevel(logging.ERROR)  # which its import has set
+    logger = logging.getLogger("ray")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
 
     original: Callable[..., None] | None = getattr(worker, "print_to_stdstream", None)
     if original is not None:
@@ -110,6 +111,7 @@ def quiet() -> Iterator[None]:
     try:
         yield
     finally:
+        logger.setLevel(level)
         if original is not None:
             worker.print_to_stdstream = original
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -44,15 +44,18 @@ def check_installed() -> None:
 
 
 @contextmanager
-def connected(config: RayConfig, workers: int) -> Iterator[Share]:
+def connected(config: RayConfig, workers: int, stopping: Callable[[], bool]) -> Iterator[Share]:
     """Ray is there inside the block, with room for `workers` workers and one CPU that stays free.
 
     A Ray that the process is connected to already is used as it is and left as it was.
 
+    Args:
+        stopping: becomes True when the job is asked to stop.
+
     Raises:
         UsageError: the cluster has no room for so many workers.
         ConfigurationError: the address or the folder cannot be used.
-        InterruptedJobError: Ray does not start.
+        InterruptedJobError: Ray does not start, or the job was asked to stop meanwhile.
     """
     options: dict[str, Any] = {"address": config.address or os.environ.get("RAY_ADDRESS") or "local"}
     own = options["address"] == "local"
@@ -76,14 +79,16 @@ def connected(config: RayConfig, workers: int) -> Iterator[Share]:
                 }
                 stack.enter_context(own_environment())
             stack.callback(ray.shutdown)
-            _init(options)
+            _init(options, stopping)
             yield _share(config, workers, ray.cluster_resources())
 
 
-def _init(options: Mapping[str, Any]) -> None:
+def _init(options: Mapping[str, Any], stopping: Callable[[], bool]) -> None:
     import ray
 
     for attempt in range(_STARTS):
+        if stopping():
+            raise InterruptedJobError("interrupted while Ray was starting. Run the same command again to go on.")
         before = psutil.Process().children()
         try:
             with own_signals():
@@ -113,6 +118,7 @@ def _share(config: RayConfig, workers: int, resources: Mapping[str, float]) -> S
     there = {"CPU": int(resources.get("CPU", 0)), "GPU": int(resources.get("GPU", 0))}
     if gpus is None:
         gpus = 1 / math.ceil(workers / there["GPU"]) if there["GPU"] else 0.0
+        gpus = math.floor(10_000 * gpus) / 10_000  # Ray rounds to four places, and six workers shall fit on a GPU
     # A pool that takes every CPU leaves none for Ray's own tasks, and a job that waits for them hangs (ray #44687).
     room = (there["CPU"] - 1) // cpus
     if workers > room:
