@@ -62,6 +62,7 @@ def test_a_command_takes_a_configuration(path: tuple[str, ...], command: Any) ->
     assert "--config" in {name for option in command.params for name in option.opts}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_shells_complete_commands_and_options(shell: str) -> None:
     """As the scripts that `longdoc --install-completion` writes ask for it."""
