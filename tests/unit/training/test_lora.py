@@ -143,3 +143,19 @@ def test_a_run_keeps_the_encoder_but_for_its_corrections_and_goes_on_after_a_sto
     for name in changed:
         values = torch.linalg.svdvals(saved[name] - original[name])
         assert int((values > 1e-6).sum()) == 2, "of the rank that was asked for"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("minilm_folder")
+def test_the_saved_folder_gives_the_same_numbers_in_transformers(peft: Any, tmp_path: Path) -> None:
+    """Corrections are merged into the weights, under the names of the family."""
+    from transformers import AutoModel
+
+    pipeline = Pipeline.from_checkpoint("default", ("contract", "letter", "notice"))
+    run(pipeline, tmp_path, "lora.rank=2", "num_train_epochs=1", "learning_rate=0.01", train=documents(3))
+    theirs, ours = AutoModel.from_pretrained(tmp_path).eval(), load_encoder(tmp_path).eval()
+    tokens = torch.randint(1000, 2000, (2, 40), generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        found = ours(tokens)
+        torch.testing.assert_close(theirs(tokens).last_hidden_state, found, rtol=1e-5, atol=1e-5)
+        assert float((pipeline.model.encoder(tokens) - found).abs().max()) > 1e-3, "it has learned"
