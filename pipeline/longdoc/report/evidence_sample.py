@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from longdoc.evidence import chunks_of_result
 from longdoc.pipeline import Pipeline
-from longdoc.readers.parsed import told_pages
+from longdoc.report.explaining import with_reading
 from longdoc.report.findings import Surprise, evidence_strip
-from longdoc.report.html import ExplainedDocument, explanation_page
+from longdoc.report.html import explanation_page
 from longdoc.types import Document, DocumentPrediction, DocumentResult
 
 __all__ = ["evidence_page_of", "explained_sample", "with_strips"]
@@ -67,5 +66,4 @@ def _explained(pipeline: Pipeline, documents: Sequence[Document], numbers: Seque
 
 def evidence_page_of(pipeline: Pipeline, document: Document, result: DocumentResult) -> str:
     """A page with the text of one document."""
-    chunks = chunks_of_result(document, result, pipeline.tokenizer, pipeline.chunker)
-    return explanation_page([ExplainedDocument(result, document.text, chunks, told_pages(document.meta))])
+    return explanation_page([with_reading(pipeline, document, result)])

@@ -8,20 +8,28 @@ from longdoc.readers.parsed import told_pages
 from longdoc.report.conclusion import Rule
 from longdoc.report.html import ExplainedDocument
 from longdoc.report.reading import reading_map
-from longdoc.types import Document, DocumentFailure
+from longdoc.types import Document, DocumentFailure, DocumentResult
 
 if TYPE_CHECKING:
     from longdoc.pipeline import Pipeline
 
-__all__ = ["explained", "rule_of"]
+__all__ = ["explained", "rule_of", "with_reading"]
 
 
 def explained(pipeline: Pipeline, document: Document) -> ExplainedDocument:
-    """Predict a document with evidence, and say where it was read and by which rule it was answered."""
+    """Predict a document with evidence, and say all that a page shows of it."""
+    return with_reading(pipeline, document, pipeline.explain(document))
+
+
+def with_reading(pipeline: Pipeline, document: Document, result: DocumentResult) -> ExplainedDocument:
+    """A document and its result, with where it was read and by which rule it was answered.
+
+    Args:
+        pipeline: that gave the result.
+    """
     from longdoc.evidence import chunks_of_result
     from longdoc.text.chunking import PreparedDocument
 
-    result = pipeline.explain(document)
     (prepared,) = pipeline.prepare([document])
     if isinstance(result, DocumentFailure) or not isinstance(prepared, PreparedDocument):
         return ExplainedDocument(result, document.text)

@@ -77,10 +77,14 @@ class _View:
     def partly_read(self) -> bool:
         return bool(self.item.reading and self.item.reading.unread)
 
-    def where(self, packed: str) -> str:
-        """The chunks or the pages of all passages, for the script."""
-        if packed == "chunks":
-            return ",".join(str(passage.chunk or "") for passage in self.marked.passages)
+    @property
+    def chunks(self) -> str:
+        """Those of all passages, for the script."""
+        return ",".join(str(passage.chunk or "") for passage in self.marked.passages)
+
+    @property
+    def pages(self) -> str:
+        """Those of all passages, for the script."""
         ends = ((passage.page, passage.last_page) for passage in self.marked.passages)
         return ",".join("" if page is None else f"{page}" if last is None else f"{page}-{last}" for page, last in ends)
 

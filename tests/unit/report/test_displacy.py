@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,6 +39,14 @@ def test_entities_may_overlap_have_scores_and_no_title() -> None:
     assert item.result.spans[0] == ScoredSpan(0, 6, "A", 0.5)
     assert math.isnan(item.result.spans[1].score)
     assert "example.org" not in explanation_page([item])
+
+
+def test_the_block_of_the_page_about_reports_runs() -> None:
+    page = Path(__file__).parents[3] / "docs" / "reports.md"
+    (block,) = re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(block, "reports.md", "exec"), names)
+    assert 'data-label="PERSON"' in names["page"]
 
 
 @pytest.mark.parametrize(

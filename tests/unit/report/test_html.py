@@ -209,7 +209,7 @@ class TestWhatThePageTells:
             (
                 Occlusion(0.5, -0.25, False),
                 "Read with care. Without passage 1 the logit should move by -0.50; it was taken away, and the logit "
-                "moved by +0.25. The passages work together more than these weights can say.",
+                "moved by +0.25. These weights do not explain the score.",
             ),
         ],
     )

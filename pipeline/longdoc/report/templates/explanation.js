@@ -27,16 +27,16 @@ class Explained {
     this.article = article;
     this.text = article.querySelector(".text");
     this.survey = survey(this.text);
-    this.units = [];
+    const packed = article.querySelector("data.weights")?.value ?? "";
+    this.units = packed ? packed.split(",").map(() => []) : [];
     for (const mark of this.survey.marks.keys()) {
-      const unit = mark.dataset.u === undefined ? this.units.length : Number(mark.dataset.u);
-      (this.units[unit] ||= []).push(mark);
-      mark.unit = unit;
+      mark.unit = mark.dataset.u === undefined ? this.units.push([]) - 1 : Number(mark.dataset.u);
+      this.units[mark.unit].push(mark);
       mark.note = mark.title;
       mark.removeAttribute("title");
       mark.tabIndex = -1;
     }
-    const numbers = (packed) => (packed ? packed.split(",") : []);
+    const numbers = (told) => told.split(",");
     this.chunks = numbers(article.dataset.chunks);
     this.pages = numbers(article.dataset.pages);
     this.labels = [...article.querySelectorAll("data.weights")].map((data, place) => {
@@ -63,7 +63,8 @@ class Explained {
     this.labels.forEach((each) => (each.section.hidden = each !== label));
     const bars = [];
     for (const [mark, [start, end]] of this.survey.marks) {
-      const weight = label.weights[mark.unit] ?? null;
+      if (mark.dataset.u === undefined) continue;
+      const weight = label.weights[mark.unit];
       const strength = level(weight, label.strongest);
       const side = weight > 0 ? "for" : "against";
       mark.className = strength ? `passage ${side} level-${strength}` : "passage";
@@ -121,7 +122,7 @@ class Explained {
   }
 
   unitOfSpan(number) {
-    return this.units.findIndex(([mark]) => mark.dataset.s.split(" ").includes(number));
+    return this.units.findIndex(([mark]) => (mark?.dataset.s ?? "").split(" ").includes(number));
   }
 
   /* The next passage by strength, from the one that was reached last. */
@@ -164,7 +165,7 @@ class Explained {
   }
 
   tell(mark) {
-    tip.replaceChildren(...(this.label ? this.words(mark.unit) : [line(mark.note)]));
+    tip.replaceChildren(...(mark.dataset.u === undefined ? [line(mark.note)] : this.words(mark.unit)));
     if (tip.mark) tip.mark.removeAttribute("aria-describedby");
     tip.mark = mark;
     mark.setAttribute("aria-describedby", "tip");
