@@ -16,10 +16,13 @@ import torch
 from longdoc.encoding import ChunkRow
 from longdoc.types import Chunk
 
-__all__ = ["ChunkMemory", "RepeatCount"]
+__all__ = ["ROW_BYTES", "ChunkMemory", "RepeatCount"]
 
 REMEMBERED_BYTES = 64 * 2**20
 """Of rows; the ones that were not asked for the longest are forgotten first."""
+
+ROW_BYTES = 1024
+"""What a remembered row takes beside its numbers: a tensor and its key are some 900 bytes, a row of two scores is 8."""
 
 
 @dataclass
@@ -53,7 +56,7 @@ class ChunkMemory:
     Args:
         by_place: rows depend on where in its document a chunk stands, so that only chunks with the same number of as
             many are alike.
-        bytes_kept: rows are kept up to this size.
+        bytes_kept: rows are kept up to this size, all that they take counted.
 
     Attributes:
         count: what was saved so far, in all walks.
@@ -99,10 +102,10 @@ class ChunkMemory:
         for owner, chunk in self._under_way.pop(key, ()):
             yield ChunkRow(owner, chunk, row.row, _weight(chunk), row.reason, row.error)
         if row.row is not None and key not in self._rows:
-            self._rows[key] = row.row
-            self._held += row.row.nbytes
+            self._rows[key] = row.row.clone()  # not a view, which would hold on to all rows of its batch
+            self._held += row.row.nbytes + ROW_BYTES
             while self._held > self._most:
-                self._held -= self._rows.popitem(last=False)[1].nbytes
+                self._held -= self._rows.popitem(last=False)[1].nbytes + ROW_BYTES
 
     def _key(self, chunk: Chunk) -> bytes:
         digest = hashlib.blake2b(digest_size=16)

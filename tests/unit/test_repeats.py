@@ -10,7 +10,7 @@ import torch
 
 from longdoc.encoding import ChunkRow
 from longdoc.pipeline import Pipeline, PredictionConfig
-from longdoc.repeats import ChunkMemory, RepeatCount
+from longdoc.repeats import ROW_BYTES, ChunkMemory, RepeatCount
 from longdoc.text.batching import BatchingConfig
 from longdoc.types import Chunk, ChunkBatch, Document, DocumentFailure, Span
 
@@ -167,12 +167,12 @@ def test_who_waits_gets_the_row_or_the_failure_under_its_own_name() -> None:
 
 def test_the_row_that_nobody_asked_for_the_longest_is_forgotten_first() -> None:
     chunks = [chunk([1, 7, 10 + number, 2]) for number in range(3)]
-    memory = ChunkMemory(False, bytes_kept=2 * 4 * 4)
+    memory = ChunkMemory(False, bytes_kept=2 * (4 * 4 + ROW_BYTES))
     for item in chunks[:2]:
         list(memory.home(row_of(item)))
     assert memory.known(0, chunks[0]) is not None
     list(memory.home(row_of(chunks[2])))
     assert [memory.known(0, item) is not None for item in chunks] == [True, False, True]
-    large = ChunkMemory(False, bytes_kept=15)
+    large = ChunkMemory(False, bytes_kept=15 + ROW_BYTES)
     list(large.home(row_of(ALIKE)))
     assert large.known(0, ALIKE) is None
