@@ -23,4 +23,4 @@ class RayConfig(Config):
     """GPUs reserved for a worker. None = an equal share of those there are."""
     temp_dir: Path | None = None
     """Where the job's own Ray keeps its sockets and logs, in a folder that is removed afterwards. None = the system's
-    folder for temporary files. At most 40 bytes long, since names of sockets are short."""
+    folder for temporary files. At most 25 bytes long, since names of sockets are short."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 import threading
 from pathlib import Path
 
@@ -70,9 +71,18 @@ def test_more_gpus_than_there_are_are_refused():
 def test_the_jobs_own_ray_has_a_folder_for_itself_that_goes_with_it():
     with own_folder(None) as folder:
         assert folder.stat().st_mode & 0o777 == 0o700
-        assert len(str(folder)) < 60
+        assert len(str(folder)) <= 107 - len("/session_2026-11-30_10-49-17_691858_1234567/sockets/plasma_store.1")
         (folder / "logs").mkdir()
     assert not folder.exists()
+
+
+def test_folders_of_jobs_that_were_killed_go_and_those_of_live_jobs_stay():
+    with tempfile.TemporaryDirectory(dir="/tmp") as within, own_folder(Path(within)) as live:
+        killed = Path(within) / "ldray-12345678"
+        (killed / "logs").mkdir(parents=True)
+        (Path(within) / "ray").mkdir()
+        with own_folder(Path(within)) as folder:
+            assert {path.name for path in Path(within).iterdir()} == {live.name, folder.name, "ray"}
 
 
 def test_a_folder_with_a_name_too_long_for_sockets_is_refused(tmp_path):
@@ -81,7 +91,7 @@ def test_a_folder_with_a_name_too_long_for_sockets_is_refused(tmp_path):
     with pytest.raises(ConfigurationError) as caught, own_folder(deep):
         pass
     assert str(caught.value) == (
-        f"`job.ray.temp_dir` must be a folder whose path has at most 40 bytes, but {deep} is not. Name another."
+        f"`job.ray.temp_dir` must be a folder whose path has at most 25 bytes, but {deep} is not. Name another."
     )
 
 

@@ -6,6 +6,7 @@ decides when they end, and they do not outlive it.
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
 import secrets
@@ -15,7 +16,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ __all__ = ["cores", "own_environment", "own_folder", "own_signals", "quiet", "sh
 
 _log = logging.getLogger(__name__)
 
-_LONGEST_FOLDER = 40
+_PREFIX = "ldray-"
+_LONGEST_FOLDER = 25  # 107 less the folder in it and `session_DATE_TIME_PID/sockets/plasma_store`
 _TOKEN = secrets.token_hex(32)  # one for the process: Ray remembers the first that it sees
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -37,7 +39,11 @@ def cores() -> int:
 
 @contextmanager
 def own_folder(chosen: Path | None) -> Iterator[Path]:
-    """A folder of the job's own; a short one, since the names of sockets in it may have 107 bytes at most."""
+    """A folder of the job's own, and none of those that jobs left behind when they were killed.
+
+    Raises:
+        ConfigurationError: `chosen` is no folder, or has a long name: names of sockets have 107 bytes at most.
+    """
     within = Path(tempfile.gettempdir()) if chosen is None else chosen.absolute()
     if chosen is None and len(os.fsencode(within)) > _LONGEST_FOLDER:
         within = Path("/tmp")
@@ -46,11 +52,25 @@ def own_folder(chosen: Path | None) -> Iterator[Path]:
             f"`job.ray.temp_dir` must be a folder whose path has at most {_LONGEST_FOLDER} bytes, but {within} is not. "
             "Name another."
         )
-    folder = Path(tempfile.mkdtemp(prefix="ray-", dir=within))
+    for left in within.glob(f"{_PREFIX}*"):
+        with suppress(OSError), _locked(left):  # a live job holds the lock of its folder
+            shutil.rmtree(left, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=within))
     try:
-        yield folder
+        with _locked(folder):
+            yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    descriptor = os.open(folder, os.O_RDONLY)  # not handed on to Ray's processes
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

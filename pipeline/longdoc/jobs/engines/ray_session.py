@@ -10,8 +10,6 @@ from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-import psutil
-
 from longdoc.errors import ConfigurationError, InterruptedJobError, UsageError
 from longdoc.jobs.engines.ray_manners import cores, own_environment, own_folder, own_signals, quiet, show_token
 from longdoc.jobs.ray_settings import RayConfig
@@ -84,6 +82,7 @@ def connected(config: RayConfig, workers: int, stopping: Callable[[], bool]) -> 
 
 
 def _init(options: Mapping[str, Any], stopping: Callable[[], bool]) -> None:
+    import psutil  # comes with accelerate
     import ray
 
     for attempt in range(_STARTS):
