@@ -50,6 +50,7 @@ def predict(
     """
     with faults_as_exit_status(lambda: "Finished parts are kept: the same command goes on."):
         from longdoc.apart import check_apart
+        from longdoc.cli.next_step import missing_packages
         from longdoc.cli.trained import own_chunking, settled
         from longdoc.config import dump_resolved
         from longdoc.files import check_folder_output
@@ -83,6 +84,9 @@ def predict(
                 configuration=dump_resolved(resolved, HEEDS),
                 rows=rows,
             )
+        if "unsupported_type" in report.reasons:
+            for sentence in missing_packages(output):
+                typer.echo(f"longdoc: {sentence}", err=True)
         closing_line(outcome(report, output))
         raise typer.Exit(report.exit_status)
 

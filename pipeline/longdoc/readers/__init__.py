@@ -22,6 +22,7 @@ from longdoc.readers.eml import EMAIL
 from longdoc.readers.html import HTML
 from longdoc.readers.jsonl import JsonLinesReader
 from longdoc.readers.label_tables import faults_of, is_labelled, label_files
+from longdoc.readers.no_labels import no_label_at_all
 from longdoc.readers.opening import open_file
 from longdoc.readers.parquet import ParquetReader
 from longdoc.readers.pdf import PDF
@@ -129,6 +130,7 @@ def load_labelled_table(table: Any, settings: ReadConfig = _DEFAULT) -> list[Doc
 def _strictly(records: Iterable[Record]) -> list[Document]:
     documents = []
     faults = []
+    unlabelled: list[Record] = []
     places: dict[str, Place] = {}
     for record in records:
         document = record.document
@@ -139,6 +141,7 @@ def _strictly(records: Iterable[Record]) -> list[Document]:
             faults.append(f"{record.place} (unreadable: {record.gold_fault})")
         elif not is_labelled(document):
             faults.append(f"{record.place} (it has no label)")
+            unlabelled.append(record)
         else:
             first = places.setdefault(document.id, record.place)
             if first is not record.place:
@@ -146,6 +149,8 @@ def _strictly(records: Iterable[Record]) -> list[Document]:
                     f"The documents at {first} and {record.place} have the same id. Give each one an id of its own."
                 )
             documents.append(replace(document, place=record.place))
+    if faults and len(faults) == len(unlabelled) and not documents:
+        raise no_label_at_all(unlabelled)
     if faults:
         count = f"{len(faults)} of {len(faults) + len(documents)}"
         raise faults_of(faults, f"{count} documents cannot be used. Mend or remove them:")

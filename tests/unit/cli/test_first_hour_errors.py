@@ -1,0 +1,97 @@
+"""What a first hour stumbles on: one message each, whole, with the next step in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from click.testing import Result
+
+from longdoc.readers import extras, html
+from longdoc.readers.sandbox import Sandbox
+from longdoc.training.steps import Stepper
+
+Run = Callable[..., Result]
+TINY = Path(__file__).parents[3] / "configs" / "debug_tiny.yaml"
+
+
+def write(path: Path, *rows: dict[str, object]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("predict", "--input"), "`{path}` must be a model folder, but there is no such folder. Check the path."),
+        (("evaluate", "--data"), "`{path}` must be a model folder, but there is no such folder. Check the path."),
+        (("explain", "--input"), "`{path}` must be a model folder, but there is no such folder. Check the path."),
+    ],
+)
+def test_no_model_at_that_path(run: Run, data: Path, tmp_path: Path, command: tuple[str, str], said: str) -> None:
+    missing = tmp_path / "runs" / "mien"
+    output = tmp_path / ("out.html" if command[0] == "explain" else "out")
+    shown = run(command[0], "--model", missing, command[1], data, "--output", output, expect=2)
+    assert shown.output == f"longdoc: {said.format(path=missing)}\n"
+    assert not output.exists()
+
+
+def test_a_wrong_column(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "letters.csv").write_text("id,body,kind\n1,the rent is due,lease\n")
+    shown = run("inspect", "lengths", "--input", tmp_path / "letters.csv", expect=2)
+    assert shown.output == (
+        "longdoc: letters.csv has no column `text`. Columns found: `id`, `body`, `kind`. Name the column that holds "
+        "the documents in `read.fields.text`.\n"
+    )
+
+
+def test_a_label_column_that_is_called_otherwise(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "letters.csv").write_text("id,text,kind\n1,the rent is due,lease\n2,thanks,letter\n")
+    shown = run("train", "--config", TINY, "--data", tmp_path / "letters.csv", "--output", tmp_path / "m", expect=2)
+    assert shown.output.splitlines()[1:] == [
+        "longdoc: not one of 2 documents has a label, from letters.csv:2 on. Beside its text the first has `kind`. "
+        "Name the one that holds the label: --set read.fields.label=kind (`labels`, `target`, `spans` or `answers` for "
+        "other tasks)."
+    ]
+
+
+def test_a_typo_in_a_label(run: Run, model: Path, tmp_path: Path) -> None:
+    rows = write(
+        tmp_path / "test.jsonl",
+        {"id": "a", "text": "x", "label": "contract"},
+        {"id": "b", "text": "x", "label": "leter"},
+    )
+    shown = run("evaluate", "--model", model, "--data", rows, "--output", tmp_path / "out", expect=2)
+    assert shown.output == (
+        "longdoc: the model must know every label of the evaluation documents, but 1 of 2 has a label that is not "
+        "among its 3 (1 different ones; test.jsonl:2). Correct the data, or train a model with these labels.\n"
+    )
+
+
+def test_a_missing_extra(run: Run, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    monkeypatch.setattr(Sandbox, "parse", lambda self, parser, data, settings: html.parse(data, settings))
+    (tmp_path / "letter.html").write_text("<p>the rent is due</p>")
+    shown = run(
+        "predict", "--model", model, "--input", tmp_path / "letter.html", "--output", tmp_path / "out", expect=3
+    )
+    assert shown.output.splitlines()[0] == (
+        "longdoc: Reading this file needs the package selectolax, which is not installed. Run: pip install "
+        '"longdoc[html]"'
+    )
+
+
+@pytest.mark.slow
+def test_too_little_memory(run: Run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(self: Stepper, step: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20 GiB.")
+
+    monkeypatch.setattr(Stepper, "_try", never)
+    shown = run("train", "--config", TINY, "--data", data, "--output", tmp_path / "m", expect=2)
+    assert shown.output.splitlines()[1:] == [
+        "longdoc: a step does not fit into memory, with one chunk of 32 tokens at a time. Lower "
+        "`training.per_device_train_batch_size` or `chunking.size`, or free memory."
+    ]
