@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from longdoc.errors import counted
+from longdoc.errors import DocumentError, counted
 from longdoc.text.chunking import Chunker
+from longdoc.text.questions import around_question
 from longdoc.text.tokenizing import DocumentTokenizer
 from longdoc.types import Document, DocumentFailure, Span
 
@@ -13,15 +14,23 @@ __all__ = ["chunk_table", "describe_chunks"]
 
 
 def describe_chunks(
-    document: Document | DocumentFailure, tokenizer: DocumentTokenizer, chunker: Chunker
+    document: Document | DocumentFailure, tokenizer: DocumentTokenizer, chunker: Chunker, asks: bool = False
 ) -> dict[str, Any]:
     """Chunks of one document as plain values: tokens shown, tokens answered for, and the characters of both.
 
     Where the chunker looks for borders, also why a chunk begins and ends where it does: `section`, `paragraph` or
-    `sentence`; `size` where none was in reach; `document` at the ends of the text.
+    `sentence`; `size` where none was in reach; `document` at the ends of the text. Where the document's question is
+    asked (`asks`), it stands in every chunk and takes its room; `question_tokens` says how much.
     """
     if isinstance(document, DocumentFailure):
         return {"id": document.id, "reason": document.reason, "chunks": []}
+    asked: dict[str, int] = {}
+    if asks and document.question is not None:
+        try:
+            around = around_question(document, tokenizer, chunker)
+        except DocumentError as error:
+            return {"id": document.id, "reason": error.reason, "chunks": []}
+        asked, chunker = {"question_tokens": chunker.body - around.body}, around
     tokenized = tokenizer.tokenize(document)
     if not len(tokenized):
         return {"id": document.id, "reason": "empty", "chunks": []}
@@ -45,6 +54,7 @@ def describe_chunks(
     return {
         "id": document.id,
         "reason": None,
+        **asked,
         "n_tokens": len(tokenized),
         "n_chunks": len(chunks),
         "tokens_read": chunker.tokens_read(len(tokenized), ranks),
@@ -69,10 +79,12 @@ def chunk_table(description: dict[str, Any]) -> str:
     if description["reason"]:
         return f"{description['id']}: no chunks ({description['reason']})\n"
     bordered = "begins" in description["chunks"][0]
+    room = description.get("question_tokens")
+    asked = "" if room is None else f"; {room} of each chunk for the question"
     lines = [
         f"{description['id']}: {counted(description['n_tokens'], 'token')} in "
         f"{counted(description['n_chunks'], 'chunk')}, {description['tokens_read']} read, "
-        f"{description['unknown_share']:.1%} unknown",
+        f"{description['unknown_share']:.1%} unknown" + asked,
         f"{'chunk':>6} {'tokens':>17} {'core':>17} {'characters':>19} {'size':>5}"
         + bordered * f" {'begins with':>12} {'ends with':>10}",
     ]

@@ -10,7 +10,7 @@ from longdoc.text.chunking import Chunker, PreparedDocument, keeping_tokens
 from longdoc.text.tokenizing import DocumentTokenizer
 from longdoc.types import Document, DocumentFailure, TokenizedDocument
 
-__all__ = ["prepare_questions"]
+__all__ = ["around_question", "prepare_questions"]
 
 
 def prepare_questions(
@@ -28,7 +28,7 @@ def prepare_questions(
     found: list[PreparedDocument | DocumentFailure] = []
     for document in documents:
         try:
-            around = _around(document, tokenizer, chunker)
+            around = around_question(document, tokenizer, chunker)
             if known is None or known[0] != document.text:
                 known = document.text, tokenizer.tokenize(document)
             found.append(keeping_tokens(document, replace(known[1], id=document.id), around))
@@ -37,7 +37,7 @@ def prepare_questions(
     return found
 
 
-def _around(document: Document, tokenizer: DocumentTokenizer, chunker: Chunker) -> Chunker:
+def around_question(document: Document, tokenizer: DocumentTokenizer, chunker: Chunker) -> Chunker:
     """The chunker for the question of a document.
 
     Raises:

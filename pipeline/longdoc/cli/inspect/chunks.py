@@ -25,7 +25,8 @@ def chunks(
     """The chunks of each document: tokens shown, tokens answered for, characters, and with `chunking.borders` why they
     begin and end there. Never the text itself.
 
-    A trained model's own chunking is used; what is set goes over it, to see what would be.
+    A trained model's own chunking is used; what is set goes over it, to see what would be. A document's question takes
+    its room, unless the model is trained for a task that asks none.
 
     Example: longdoc inspect chunks --input letter.txt --set chunking.size=256 --set chunking.overlap=64
     """
@@ -34,6 +35,7 @@ def chunks(
         from longdoc.checkpoints.classifiers import holds_classifier
         from longdoc.cli.trained import model_settings
         from longdoc.errors import counted
+        from longdoc.nn.readout import AnswersReadoutConfig
         from longdoc.readers import read_documents
         from longdoc.study.chunks import chunk_table, describe_chunks
         from longdoc.text.tokenizing import DocumentTokenizer
@@ -41,15 +43,17 @@ def chunks(
         check_picture(output)
         folder = resolve_checkpoint(model)
         trained = (folder / "longdoc.json").is_file() or holds_classifier(folder)
-        base = {"chunking": model_settings(folder).chunking.model_dump(mode="json")} if trained else None
+        settings = model_settings(folder) if trained else None
+        base = None if settings is None else {"chunking": settings.chunking.model_dump(mode="json")}
         resolved = load(config, overrides, "inspect chunks", ("read", "chunking"), base)
         tokenizer = DocumentTokenizer.from_folder(folder)
         chunker = resolved.chunking.build(tokenizer)
+        asks = tokenizer.pair is not None and (settings is None or isinstance(settings.readout, AnswersReadoutConfig))
         shown: list[dict[str, Any]] = []
         for record in read_documents(inputs, resolved.read):
             if len(shown) == limit:
                 break
-            shown.append(describe_chunks(record.document, tokenizer, chunker))
+            shown.append(describe_chunks(record.document, tokenizer, chunker, asks))
         if output is not None:
             from longdoc.study.text_pictures import draw_chunks
 
