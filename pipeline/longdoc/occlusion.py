@@ -21,9 +21,9 @@ from longdoc.nn.readout import DocumentReadout
 from longdoc.precision import Placement
 from longdoc.text.batching import BatchingConfig, plan_batches
 from longdoc.text.batching import collate as collate_chunks
-from longdoc.types import Chunk, ChunkBatch, EvidencePassage, Occlusion, Span
+from longdoc.types import Chunk, ChunkBatch, Occlusion, Span
 
-__all__ = ["ROUND_OFF", "TOLERANCE", "ChunkReader", "in_words", "occlusion_of", "score_without"]
+__all__ = ["ROUND_OFF", "TOLERANCE", "ChunkReader", "occlusion_of", "score_without"]
 
 TOLERANCE = 0.25
 """A claim holds when the score moves by it within this share of it ..."""
@@ -117,18 +117,6 @@ def score_without(
 def occlusion_of(claimed: float, measured: float) -> Occlusion:
     """The two numbers and whether the second is the first, within `TOLERANCE` of it and `ROUND_OFF`."""
     return Occlusion(claimed, measured, abs(claimed - measured) <= TOLERANCE * abs(claimed) + ROUND_OFF)
-
-
-def in_words(passage: EvidencePassage) -> str:
-    """The check of a passage as a sentence for people; empty where nobody asked."""
-    if passage.occlusion is None:
-        return ""
-    claimed, measured, held = passage.occlusion
-    said = "The claim holds." if held else "The claim does not hold: the weights are no explanation of this score."
-    return (
-        f"Without the strongest passage, characters {passage.start} to {passage.end}, the score falls by "
-        f"{measured:+.2f}; claimed was {claimed:+.2f}. {said}"
-    )
 
 
 def _overlap(left: Span, right: Span) -> bool:

@@ -17,7 +17,7 @@ import longdoc.evidence
 from longdoc.api import build_pipeline
 from longdoc.config import load_config
 from longdoc.evidence import ChunkEvidence, chunk_evidence
-from longdoc.occlusion import in_words, occlusion_of
+from longdoc.occlusion import occlusion_of
 from longdoc.pipeline import Pipeline
 from longdoc.text.chunking import prepare_many
 from longdoc.types import Document, EvidencePassage
@@ -191,16 +191,3 @@ def test_one_passage_of_each_score_is_checked_and_rows_say_so(tiny_pipeline: Pip
 )
 def test_a_claim_holds_within_a_quarter_of_it(claimed: float, measured: float, held: bool) -> None:
     assert occlusion_of(claimed, measured) == (claimed, measured, held)
-
-
-def test_the_check_in_words() -> None:
-    passage = EvidencePassage(3, 40, "a", 2.5)
-    assert in_words(passage) == ""
-    assert in_words(passage._replace(occlusion=occlusion_of(2.0, 2.1))) == (
-        "Without the strongest passage, characters 3 to 40, the score falls by +2.10; claimed was +2.00. "
-        "The claim holds."
-    )
-    assert in_words(passage._replace(occlusion=occlusion_of(2.0, -0.1))) == (
-        "Without the strongest passage, characters 3 to 40, the score falls by -0.10; claimed was +2.00. "
-        "The claim does not hold: the weights are no explanation of this score."
-    )
