@@ -24,6 +24,8 @@ MOST_RATIO = 200
 _FREE = 1 << 20
 _PIECE = 1 << 16
 _ENCRYPTED = 0x1
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Those of ECMA-376 part 2. Others that Python knows may ask for gigabytes before the first byte."""
 
 
 class ZipParts:
@@ -61,6 +63,10 @@ class ZipParts:
         (entry,) = found
         if entry.flag_bits & _ENCRYPTED:
             raise DocumentError("encrypted", "The document is protected with a password. Save it without one.")
+        if entry.compress_type not in _METHODS:
+            raise DocumentError(
+                "unreadable", "A part of the document is packed in a way that the format does not know."
+            )
         size = 0
         faulty = False
         try:

@@ -453,6 +453,17 @@ def test_an_entry_with_a_password_is_encrypted() -> None:
     assert refusal(bytes(data))[0] == "encrypted"
 
 
+def test_ways_to_pack_that_the_format_does_not_know_are_refused() -> None:
+    for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", method) as archive:
+            archive.writestr("word/document.xml", part("document", "<w:body/>"))
+        assert refusal(packed.getvalue()) == (
+            "unreadable",
+            "A part of the document is packed in a way that the format does not know.",
+        )
+
+
 def test_deep_nesting_is_read_and_what_is_not_well_formed_is_not() -> None:
     assert text_of("<w:sdt>" * 5000 + paragraph("deep") + "</w:sdt>" * 5000) == "deep"
     sentence = "The XML of the document is not well-formed, in line 1."
