@@ -11,6 +11,7 @@ def test_only_names_that_are_given_to_what_is_not_whole_yet_are_removed(tmp_path
     output = tmp_path / "run"
     ours = (
         "run/.config.resolved.yaml.4711.tmp",
+        "run/.config.resolved.yaml.4711-0123abcd.tmp",
         "run/checkpoints/.step-000003.0123456789ab.tmp/weights",
         ".run.0123456789ab.tmp/config.json",
     )
