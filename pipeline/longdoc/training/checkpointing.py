@@ -40,7 +40,8 @@ CHECKPOINTS = "checkpoints"
 
 _MANIFEST, _STATE = "manifest.json", "state.json"
 _NAME = re.compile(r"step-\d{6,}")
-_LEFTOVER = re.compile(r"\..+\.(\d+(-[0-9a-f]{8})?|[0-9a-f]{12})\.tmp")  # as `longdoc.files` names what is not whole yet
+_LEFTOVER = re.compile(r"\..+\.(\d+(-[0-9a-f]{8})?|[0-9a-f]{12})\.tmp")
+"""How `longdoc.files` names what is not whole yet."""
 
 
 @dataclass
