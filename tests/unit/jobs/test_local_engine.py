@@ -204,3 +204,13 @@ def test_no_worker_is_left_behind(tmp_path):
     assert ended == [], "nobody has waited for it"
     workers = [child for child in children if "spawn_main" in " ".join(child.cmdline())]
     assert workers == []
+
+
+def test_the_engine_of_a_launch_started_alone_runs_a_suspected_part_whose_loader_cannot_be_sent(tmp_path):
+    write_documents(tmp_path / "in.jsonl", ["one", "two"])
+    (tmp_path / "out/.work").mkdir(parents=True)
+    for _ in range(2):
+        Attempts.load(tmp_path / "out/.work", [0]).start(0)
+    alone = JobConfig(engine="accelerate", documents_per_part=3)
+    run_job([tmp_path / "in.jsonl"], tmp_path / "out", lambda: EchoPredictor(), job=alone)
+    assert [row["status"] for row in rows(tmp_path / "out")] == ["ok", "ok"]

@@ -34,6 +34,17 @@ def test_without_ray_a_job_is_refused_before_anything_is_written(tmp_path, monke
     assert not (tmp_path / "out").exists()
 
 
+def test_a_loader_that_cannot_be_sent_is_refused_before_ray_is_started(tmp_path, monkeypatch):
+    monkeypatch.setattr(ray_session, "find_spec", lambda name: name)
+    write_documents(tmp_path / "in.jsonl", ["one"])
+    with pytest.raises(UsageError) as caught:
+        run_job([tmp_path / "in.jsonl"], tmp_path / "out", lambda: load_echo(), job=JobConfig(engine="ray"))
+    assert str(caught.value) == (
+        "with the engine ray `load` must be a function at the top of a module (or a partial of one), but it cannot be "
+        "sent to another process. Move it there."
+    )
+
+
 @pytest.mark.parametrize(
     ("workers", "cpus", "gpus", "settings", "expected"),
     [

@@ -19,6 +19,7 @@ from longdoc.jobs.engines.at_work import announced, count_deaths
 from longdoc.jobs.engines.base import Engine, Enlisted, JobWork, check_fingerprint
 from longdoc.jobs.engines.isolation import isolate_each
 from longdoc.jobs.engines.launch import Launch, in_launch
+from longdoc.jobs.engines.local import can_be_sent
 from longdoc.jobs.engines.shared import shared_plan
 from longdoc.jobs.engines.stall import Pulse, StallWatch
 from longdoc.jobs.engines.worker import raise_reported
@@ -64,8 +65,9 @@ class AccelerateEngine(Engine):
 
     def run(self, work: JobWork, parts: Sequence[PartPlan]) -> Iterator[PartOutcome]:
         count_deaths(work.output, work.attempts)
-        suspects = [part for part in parts if work.attempts.suspect(part.number)]
-        normal = [part for part in parts if not work.attempts.suspect(part.number)]
+        can_be_isolated = can_be_sent(work)
+        suspects = [part for part in parts if can_be_isolated and work.attempts.suspect(part.number)]
+        normal = [part for part in parts if part not in suspects]
         launch = self._launch
         if launch is not None:
             launch.tell("orders", {"plan": work.plan.fingerprint, "parts": [part.number for part in normal]})

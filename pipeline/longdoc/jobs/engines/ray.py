@@ -12,8 +12,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from longdoc.errors import UsageError
 from longdoc.jobs.engines.base import Engine, JobWork
 from longdoc.jobs.engines.isolation import isolate_each
+from longdoc.jobs.engines.local import can_be_sent
 from longdoc.jobs.engines.pool import side_by_side
 from longdoc.jobs.engines.ray_session import Share, check_installed, connected
 from longdoc.jobs.engines.stall import StallWatch
@@ -40,10 +42,15 @@ class RayEngine(Engine):
 
     def run(self, work: JobWork, parts: Sequence[PartPlan]) -> Iterator[PartOutcome]:
         """Raises:
-        UsageError: the cluster has no room for so many workers.
+        UsageError: the cluster has no room for so many workers, or the loader of the predictor cannot be sent to them.
         JobError, PlanMismatchError, CannotWriteError: as `run_part`, from whatever process.
         InterruptedJobError: Ray does not start, or no worker has shown a sign of work for too long.
         """
+        if not can_be_sent(work):
+            raise UsageError(
+                "with the engine ray `load` must be a function at the top of a module (or a partial of one), but it "
+                "cannot be sent to another process. Move it there."
+            )
         suspects = [part for part in parts if work.attempts.suspect(part.number)]
         normal = [part for part in parts if part not in suspects]
         work.predictor.drop()  # each worker has its own; a second one here would only take memory
