@@ -46,7 +46,7 @@ def predict(
 
     Example: longdoc predict --model runs/mine --input letters/ --output out
 
-    On a cluster of Ray: longdoc predict ... --engine ray --workers 8 --set job.ray.address=auto
+    Example: longdoc predict --model runs/mine --input letters/ --output out --engine ray --workers 8
     """
     with faults_as_exit_status(lambda: "Finished parts are kept: the same command goes on."):
         from longdoc.apart import check_apart
