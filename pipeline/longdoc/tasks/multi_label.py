@@ -145,10 +145,14 @@ class MultiLabel(LabelTask):
         return best_thresholds(probability, gold)
 
     def fit_temperature(self, logits: Floats, gold: NDArray[Any]) -> float:
-        """As in `SingleLabel`, for the labels together; each label's yeses and noes are smoothed by themselves."""
+        """As in `SingleLabel`, for the decisions about all labels together, which share the one temperature.
+
+        So they are smoothed together, too: by themselves, labels with few documents would each ask for doubt, and
+        forty of them for far too much.
+        """
         right = gold.astype(bool)
-        yes = right.sum(axis=0)
-        targets = np.where(right, (yes + 1) / (yes + 2), 1 / (len(right) - yes + 2))
+        yes = int(right.sum())
+        targets = np.where(right, (yes + 1) / (yes + 2), 1 / (right.size - yes + 2))
         if not logits.any():
             return 1.0
         wanted = float((targets * logits).sum())

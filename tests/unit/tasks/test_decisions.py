@@ -111,6 +111,15 @@ def test_few_documents_count_as_if_there_were_one_more_of_each_label() -> None:
     assert fit_temperature(logits, gold, "single_label") == pytest.approx(best, rel=0.005)
 
 
+def test_many_rare_labels_do_not_ask_for_doubt_one_by_one() -> None:
+    """Forty labels of few documents each, told with the true probabilities: there is nothing to soften."""
+    random = np.random.default_rng(0)
+    logits = random.normal(-5.0, 2.0, size=(200, 40))
+    gold = random.random(logits.shape) < 1 / (1 + np.exp(-logits))
+    assert np.median(gold.sum(axis=0)) < 10
+    assert fit_temperature(logits, gold, "multi_label") == pytest.approx(1.0, abs=0.06)
+
+
 def test_scores_that_say_nothing_keep_the_temperature() -> None:
     gold = np.array([0, 1, 1])
     assert fit_temperature(np.ones((3, 4)) * [[1], [2], [3]], gold, "single_label") == 1.0
