@@ -92,7 +92,7 @@ def compare_strategies(
     left_out: dict[str, str] = {}
     linear = None
     if isinstance(task, LabelTask):
-        entries, linear = of_labels(parts, labels, task)
+        entries, linear = of_labels(parts, labels, task, settings.decisions)
     elif isinstance(task, Spans):
         config = probe.settings.readout
         entries = of_spans(parts, labels, task, isinstance(config, TokensReadoutConfig) and bool(config.overlapping))

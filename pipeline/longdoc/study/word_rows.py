@@ -14,6 +14,7 @@ from longdoc.study.comparison import Entry
 from longdoc.study.paired import RESAMPLES
 from longdoc.study.parts_read import Parts
 from longdoc.study.word_tagger import WordTagger
+from longdoc.tasks.decision_settings import DecisionConfig
 from longdoc.tasks.label_task import LabelTask
 from longdoc.tasks.spans import Spans
 from longdoc.types import DocumentResult
@@ -21,8 +22,13 @@ from longdoc.types import DocumentResult
 __all__ = ["of_labels", "of_spans"]
 
 
-def of_labels(parts: Parts, labels: tuple[str, ...], task: LabelTask) -> tuple[list[Entry], LinearClassifier]:
-    """TF-IDF with a linear classifier, on whole texts and on their first words; and the one on whole texts."""
+def of_labels(
+    parts: Parts, labels: tuple[str, ...], task: LabelTask, settings: DecisionConfig
+) -> tuple[list[Entry], LinearClassifier]:
+    """TF-IDF with a linear classifier, on whole texts and on their first words; and the one on whole texts.
+
+    Thresholds are fitted on the validation documents, as those of every model in the comparison are.
+    """
     gold = [task.gold(documents, labels) for documents in parts]
     main, table = task.automatic, task.table_of(gold[0], len(labels))
     entries: list[Entry] = []
@@ -34,9 +40,12 @@ def of_labels(parts: Parts, labels: tuple[str, ...], task: LabelTask) -> tuple[l
         learned.append(fit_linear(texts[0], table, task.several))
         on_validation, on_test = (np.stack([learned[-1].probabilities(text) for text in part]) for part in texts[1:])
         seconds = time.perf_counter() - started
-        validated = task.measure_probabilities(gold[1], on_validation, labels, resamples=0)[main]
-        measured = task.measure_probabilities(gold[2], on_test, labels, resamples=RESAMPLES)
-        answers = task.given(on_test, Decisions())
+        decisions = Decisions(
+            thresholds=task.fit_thresholds(on_validation, gold[1]) if settings.thresholds == "f1" else None
+        )
+        validated = task.measure_probabilities(gold[1], on_validation, labels, decisions, resamples=0)[main]
+        measured = task.measure_probabilities(gold[2], on_test, labels, decisions, resamples=RESAMPLES)
+        answers = task.given(on_test, decisions)
         entries.append(Entry(name, reads, _number(validated), measured, answers, 0, seconds))
     return entries, learned[0]
 
