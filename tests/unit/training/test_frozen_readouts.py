@@ -48,6 +48,7 @@ def test_kept_states_train_as_states_that_are_made_anew(tmp_path: Path, monkeypa
             "training.freeze=[encoder]",
             "training.num_train_epochs=3",
             f"training.kept_rows_gb={gigabytes}",
+            "prediction.batching.reuse_repeats=false",  # the documents are those of validation, too
         ]
         config = load_config(CONFIG, overrides)
         pipeline = build_pipeline(config, ("a", "b"))
