@@ -40,7 +40,7 @@ def tokenizer() -> DocumentTokenizer:
 def toy(size: int, overlap: int, given_tags: bool = True, decoder: str = "constrained") -> Pipeline:
     """A pipeline whose score of a tag is high for the word that says it."""
     encoder = Encoder(
-        EncoderConfig(vocab_size=9, width=8, layers=1, heads=1, feed_forward_width=8, max_len=1 << 20, dropout=0.0)
+        EncoderConfig(vocab_size=9, width=8, layers=1, heads=1, feed_forward_width=8, max_len=1 << 12, dropout=0.0)
     )
     readout_config = TokensReadoutConfig(tags=TAGS if given_tags else None, decoder=decoder)
     readout = readout_config.build(8, len(TAGS))
