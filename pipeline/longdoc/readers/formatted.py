@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from longdoc.errors import DataError
+from longdoc.errors import DataError, DocumentError
 from longdoc.readers.base import ReadConfig, Source, failed
 from longdoc.readers.fields import too_large
 from longdoc.readers.opening import FileReader
@@ -56,7 +56,10 @@ class FormattedReader(FileReader):
     def _document(self, source: Source, settings: ReadConfig) -> Document:
         limit = settings.max_bytes
         options = {**self._options(settings).model_dump(mode="json"), "encoding": settings.encoding}
-        parsed = parse_in_sandbox(self._parse.__module__, read_whole(source, limit), options, settings.sandbox)
+        data = read_whole(source, limit)
+        if not data:  # a copy or a download that never came: no parser could say it better
+            raise DocumentError("empty", "The file is empty.")
+        parsed = parse_in_sandbox(self._parse.__module__, data, options, settings.sandbox)
         if 4 * len(parsed.text) > limit and len(parsed.text.encode("utf-8")) > limit:
             raise too_large(limit)
         return Document(id=source.name, text=parsed.text, meta=parsed.meta)

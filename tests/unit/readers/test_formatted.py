@@ -44,6 +44,13 @@ def test_compressed_pages_are_read(tmp_path: Path) -> None:
     assert (failure.id, failure.reason) == ("in.html.gz", "unreadable")
 
 
+@pytest.mark.parametrize("suffix", [".docx", ".pdf", ".html", ".eml", ".xml", ".html.gz"])
+def test_an_empty_file_is_called_empty(tmp_path: Path, suffix: str) -> None:
+    data = gzip.compress(b"") if suffix.endswith(".gz") else b""
+    (failure,) = failures_of(records_of(write(tmp_path / f"in{suffix}", data)))
+    assert (failure.reason, failure.detail) == ("empty", "The file is empty.")
+
+
 def test_the_configuration_reaches_the_parser(tmp_path: Path) -> None:
     assert read(tmp_path / "a.html", "<p>a<p hidden>b", html=HtmlConfig(hidden=False)).text == "a"
     assert read(tmp_path / "a.xml", "<r><a>x</a><b>y</b></r>", xml=XmlConfig(text=("b",))).text == "y"
