@@ -44,6 +44,7 @@ def test_there_are_commands() -> None:
 def test_a_command_shows_an_example_that_it_understands(path: tuple[str, ...], command: Any) -> None:
     shown = examples(command)
     assert shown, "no `Example:` in the help"
+    assert not re.search(r"[^\n]\n[ ]*Example:", command.help), "an example must be a paragraph of its own"
     for example in shown:
         assert example[: len(path) + 1] == ["longdoc", *path]
         context = command.make_context(" ".join(path), example[len(path) + 1 :], resilient_parsing=False)

@@ -55,7 +55,7 @@ def fit(
             ["model.labels=[a,b]"],
             [Document(id="v", text="the cat", label="Mr Smith is ill")],
             "`model.labels` must name every label of the validation documents, but 1 of 1 has a label that is not "
-            "among its 2 (1 different ones; number 1). Correct the data, or name them too.",
+            "among its 2 (1 different one; number 1). Is it a typo? Correct the data, or name them too.",
         ),
         (
             [],

@@ -37,6 +37,7 @@ def explain(
     """Show the evidence in the text: one HTML file that works without network, or a folder of them with an index.
 
     Example: longdoc explain --model runs/mine --input letter.txt --output report.html
+
     Example: longdoc explain --model runs/mine --input letters --output reports
     """
     with faults_as_exit_status():
@@ -79,12 +80,14 @@ def explain(
                 for item in items():
                     pages.append(item)
                     tell(len(pages), None, 0)
-                write_text(output, explanation_page(pages))
+                write_text(output, explanation_page(pages, left_out=left_out))
                 write_text(output.with_suffix(".config.resolved.yaml"), dump_resolved(resolved, HEEDS))
                 done, failed = len(pages), sum(isinstance(page.result, DocumentFailure) for page in pages)
             else:
                 with only_writer(output):
-                    rows = write_reports(output, items(), lambda done, failed: tell(done, None, failed))
+                    rows = write_reports(
+                        output, items(), lambda done, failed: tell(done, None, failed), lambda: left_out
+                    )
                     write_text(output / "config.resolved.yaml", dump_resolved(resolved, HEEDS))
                 done, failed = len(rows), sum(row.status == "failed" for row in rows)
         rest = f"; {left_out} more left out by --limit {most}" if left_out else ""

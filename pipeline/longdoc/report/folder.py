@@ -36,7 +36,10 @@ def check_report_folder(folder: Path) -> None:
 
 
 def write_reports(
-    folder: Path, items: Iterable[ExplainedDocument], progress: Callable[[int, int], None] | None = None
+    folder: Path,
+    items: Iterable[ExplainedDocument],
+    progress: Callable[[int, int], None] | None = None,
+    left_out: Callable[[], int] = lambda: 0,
 ) -> list[IndexRow]:
     """Write the pages of documents one by one, then the index; what an earlier report left there goes.
 
@@ -44,6 +47,7 @@ def write_reports(
         folder: as `check_report_folder` lets pass; made where it is missing.
         items: documents with their results; each is forgotten when it is written.
         progress: told after each document how many are done, and how many of them failed.
+        left_out: asked at the end how many documents a limit kept out of `items`.
 
     Raises:
         CannotWriteError: no space, no permission, or a failing disk.
@@ -65,5 +69,5 @@ def write_reports(
     for path in (folder / "documents").glob("*.html"):
         if f"documents/{path.name}" not in written:
             unlink(path)
-    write_text(folder / "index.html", index_page(rows))
+    write_text(folder / "index.html", index_page(rows, left_out=left_out()))
     return rows

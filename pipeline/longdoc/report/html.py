@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from longdoc.readers.parsed import PageSpan
 from longdoc.report.conclusion import Conclusion, Rule, answer_words, conclusion_of, reading_words
+from longdoc.report.index import left_out_words
 from longdoc.report.inert import inert_page
 from longdoc.report.marked import MarkedText, Piece, marked_text, shade_level
 from longdoc.report.ranking import LabelView, evidence_by_label, label_view
@@ -117,7 +118,10 @@ class _View:
 
 
 def explanation_page(
-    items: Sequence[ExplainedDocument], title: str = "What the answers rest on", index: str | None = None
+    items: Sequence[ExplainedDocument],
+    title: str = "What the answers rest on",
+    index: str | None = None,
+    left_out: int = 0,
 ) -> str:
     """A complete HTML document, to be written as UTF-8.
 
@@ -129,6 +133,7 @@ def explanation_page(
         items: documents with their results.
         title: of the page.
         index: address of the page that lists this one among others.
+        left_out: documents that are not shown, since fewer were asked for.
     """
     answered = [item for item in items if isinstance(item.result, DocumentPrediction)]
     return inert_page(
@@ -137,6 +142,7 @@ def explanation_page(
         ("strip.js", "explanation.js"),
         title=title,
         index=index,
+        left_out=left_out_words(left_out),
         views=[_view(number, item) for number, item in enumerate(answered, 1)],
         failed=[item.result for item in items if isinstance(item.result, DocumentFailure)],
     )

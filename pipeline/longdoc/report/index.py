@@ -11,7 +11,7 @@ from longdoc.report.conclusion import answer_words
 from longdoc.report.inert import inert_page
 from longdoc.types import DocumentPrediction, DocumentResult
 
-__all__ = ["IndexRow", "index_page", "index_row"]
+__all__ = ["IndexRow", "index_page", "index_row", "left_out_words"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,8 +55,17 @@ def index_row(result: DocumentResult, page: str | None) -> IndexRow:
     return IndexRow(result.id, page, answer, score, tuple(labels), status, "", "", *reading)
 
 
-def index_page(rows: Sequence[IndexRow], title: str = "What the answers rest on") -> str:
-    """A complete HTML document, to be written as UTF-8: it can be sorted, and filtered by label, status and id."""
+def left_out_words(left_out: int) -> str:
+    """What is said of documents that a limit left out; nothing where there are none."""
+    return f"{counted(left_out, 'more document')} left out by the limit." if left_out else ""
+
+
+def index_page(rows: Sequence[IndexRow], title: str = "What the answers rest on", left_out: int = 0) -> str:
+    """A complete HTML document, to be written as UTF-8: it can be sorted, and filtered by label, status and id.
+
+    Args:
+        left_out: documents that have no row, since fewer were asked for.
+    """
     labels = sorted({label for row in rows for label in row.labels})
     numbers = {label: number for number, label in enumerate(labels)}
     failures = Counter(row.reason for row in rows if row.status == "failed")
@@ -71,6 +80,7 @@ def index_page(rows: Sequence[IndexRow], title: str = "What the answers rest on"
         rows=[(row, " ".join(str(numbers[label]) for label in row.labels)) for row in rows],
         labels=[(label, sum(label in row.labels for row in rows)) for label in labels],
         summary=", ".join(summary),
+        left_out=left_out_words(left_out),
         statuses=[status for status in ("answered", "undecided", "failed") if statuses[status]],
         failures=failures.most_common(),
         partly=sum(row.tokens_read < row.n_tokens for row in rows if row.status != "failed"),

@@ -65,8 +65,9 @@ def refuse_unknown(
     way_out = "train a model with these labels" if trained else "name them too"
     raise DataError(
         f"{subject} of the {purpose} documents, but {len(strange)} of {len(given)} "
-        f"{'has' if len(strange) == 1 else 'have'} a label that is not among its {len(known)} ({others} "
-        f"different ones; {which([number for number, _ in strange], documents)}). Correct the data, or {way_out}."
+        f"{'has' if len(strange) == 1 else 'have'} a label that is not among its {len(known)} "
+        f"({counted(others, 'different one')}; {which([number for number, _ in strange], documents)}). "
+        f"{'Is it a typo' if others == 1 else 'Are they typos'}? Correct the data, or {way_out}."
     )
 
 

@@ -128,6 +128,7 @@ def test_the_configuration_that_a_model_was_trained_with_may_be_given_again(
 def test_explain_writes_its_configuration_beside_the_page(run, model: Path, data: Path, tmp_path: Path) -> None:
     result = run("explain", "--model", model, "--input", data, "--output", tmp_path / "page.html", "--limit", 1)
     assert result.output.startswith("1 document, 0 without an answer; 5 more left out by --limit 1; report in ")
+    assert "5 more documents left out by the limit." in (tmp_path / "page.html").read_text("utf-8")
     resolved = yaml.safe_load((tmp_path / "page.config.resolved.yaml").read_text())
     assert resolved["chunking"]["size"] == 32
 
@@ -235,7 +236,7 @@ def test_a_label_column_is_not_shown(run, model: Path, tmp_path: Path) -> None:
     column = ("--set", "read.fields.label=note")
     told = run("evaluate", "--model", model, "--data", path, "--output", tmp_path / "o", *column, expect=2).output
     assert "Smith" not in told
-    assert "1 of 1 has a label that is not among its 3 (1 different ones; data.jsonl:1)" in told
+    assert "1 of 1 has a label that is not among its 3 (1 different one; data.jsonl:1)" in told
     told = run("train", "--config", TINY, "--data", path, "--output", tmp_path / "m", *column,
                "--set", "model.labels=[a,b]", expect=2).output  # fmt: skip
     assert "Smith" not in told

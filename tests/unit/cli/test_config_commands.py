@@ -112,6 +112,12 @@ def test_explaining_a_number(run: Run) -> None:
     )
 
 
+def test_explaining_names_every_command_that_reads(run: Run) -> None:
+    commands = json.loads(run("config", "explain", "read.fields", "--json").output)["commands"]
+    assert commands == ["train", "train --pretrain", "predict", "evaluate", "explain", "compare", "embed",
+                        "inspect lengths", "inspect chunks"]  # fmt: skip
+
+
 def test_explaining_what_has_several_kinds_names_all_of_them(run: Run) -> None:
     described = json.loads(run("config", "explain", "model.readout.merger", "--json").output)
     assert {"max", "attention", "noisy_or", "logsumexp"} <= set(described["kinds"])

@@ -67,7 +67,8 @@ def test_a_typo_in_a_label(run: Run, model: Path, tmp_path: Path) -> None:
     shown = run("evaluate", "--model", model, "--data", rows, "--output", tmp_path / "out", expect=2)
     assert shown.output == (
         "longdoc: the model must know every label of the evaluation documents, but 1 of 2 has a label that is not "
-        "among its 3 (1 different ones; test.jsonl:2). Correct the data, or train a model with these labels.\n"
+        "among its 3 (1 different one; test.jsonl:2). Is it a typo? Correct the data, "
+        "or train a model with these labels.\n"
     )
 
 

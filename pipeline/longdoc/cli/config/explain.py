@@ -13,7 +13,8 @@ from longdoc.cli.common import ConfigOption, SetOption, faults_as_exit_status, h
 __all__ = ["explain"]
 
 _COMMANDS = {"train": "train", "train --pretrain": "pretraining", "predict": "predict", "evaluate": "evaluate",
-             "explain": "explain", "compare": "compare", "embed": "embed"}  # fmt: skip
+             "explain": "explain", "compare": "compare", "embed": "embed", "inspect lengths": "inspect.lengths",
+             "inspect chunks": "inspect.chunks"}  # fmt: skip
 """Commands that look at sections -> their module, which says at which."""
 
 

@@ -12,6 +12,8 @@ from longdoc.cli.inspect.options import InputOption, JsonOption, ModelOption, Pi
 
 __all__ = ["chunks"]
 
+HEEDS = ("read", "chunking")
+
 
 def chunks(
     inputs: InputOption,
@@ -45,7 +47,7 @@ def chunks(
         trained = (folder / "longdoc.json").is_file() or holds_classifier(folder)
         settings = model_settings(folder) if trained else None
         base = None if settings is None else {"chunking": settings.chunking.model_dump(mode="json")}
-        resolved = load(config, overrides, "inspect chunks", ("read", "chunking"), base)
+        resolved = load(config, overrides, "inspect chunks", HEEDS, base)
         tokenizer = DocumentTokenizer.from_folder(folder)
         chunker = resolved.chunking.build(tokenizer)
         asks = tokenizer.pair is not None and (settings is None or isinstance(settings.readout, AnswersReadoutConfig))

@@ -11,6 +11,8 @@ from longdoc.cli.inspect.options import InputOption, JsonOption, ModelOption, Pi
 
 __all__ = ["lengths"]
 
+HEEDS = ("read",)
+
 
 def lengths(
     inputs: InputOption,
@@ -32,7 +34,7 @@ def lengths(
         from longdoc.text.tokenizing import DocumentTokenizer
         from longdoc.types import Document
 
-        resolved = load(config, overrides, "inspect lengths", ("read",))
+        resolved = load(config, overrides, "inspect lengths", HEEDS)
         check_picture(output)
         tokenizer = DocumentTokenizer.from_folder(resolve_checkpoint(model))
         counts: list[int] = []
