@@ -39,11 +39,12 @@ from longdoc.training.card import model_card
 from longdoc.training.forecast import TrainingForecast, forecast_run
 from longdoc.training.frozen_rows import FrozenRows
 from longdoc.training.loop import TrainingProgress, TrainingReport, fine_tune
+from longdoc.training.own_folder import refuse_finished, refuse_foreign
 from longdoc.training.pretraining import LanguageModelling, PretrainingReport, pretrain_encoder
 from longdoc.training.pretraining_card import encoder_card
 from longdoc.training.pretraining_data import Corpus, check_corpus, read_corpus
 from longdoc.training.run import TrainingRun
-from longdoc.training.saving import Unfinished, refuse_finished
+from longdoc.training.saving import Unfinished
 from longdoc.training.selection import chosen_metric
 from longdoc.training.splits import refuse_leaks, refuse_unlearned
 from longdoc.training.trackers import check_tracker
@@ -123,7 +124,7 @@ def train_with_report(
     is_first = os.environ.get("RANK", "0") == "0"
     with only_writer(folder) if is_first else contextlib.nullcontext():
         if is_first:
-            refuse_finished(folder)  # a run that was at work a moment ago may have ended
+            refuse_finished(folder, tidy=True)  # a run that was at work a moment ago may have ended
             for remark in doubtful(train_documents, validation_documents, task_named(config.model.task).gold_labels):
                 _log.warning(remark)
         pipeline = build_pipeline(config, labels)
@@ -224,6 +225,7 @@ def pretrain(
     folder = Path(output)
     check_folder_output(folder)
     refuse_other_model(folder)
+    refuse_foreign(folder)
     _check_apart(folder, config, train_documents is None, validation_documents is None)
     if train_documents is None and not config.data.train:
         raise ConfigurationError("`data.train` must name at least one file, but is empty. Pass `--data`.")

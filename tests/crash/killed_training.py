@@ -25,7 +25,7 @@ from longdoc.config import load_config
 from longdoc.errors import UsageError
 from longdoc.pipeline import Pipeline
 from longdoc.training import checkpointing
-from longdoc.training.saving import refuse_finished
+from longdoc.training.own_folder import refuse_finished
 from longdoc.training.steps import Stepper
 from training_kit import CONFIG, LABELS, documents, lines, run
 

@@ -198,6 +198,7 @@ def test_a_run_that_starts_over_does_not_keep_the_best_epoch_of_another(tmp_path
     best = tmp_path / "run" / "checkpoints" / "best"
     best.mkdir(parents=True)
     (best / "README.md").write_text("of an earlier run")
+    (tmp_path / "run" / "config.resolved.yaml").write_text("{}")
     seen: list[bool] = []
     fit(tmp_path / "run", validation=documents(2, 50), progress=lambda _: seen.append((best / "README.md").exists()))
     assert not seen[0]

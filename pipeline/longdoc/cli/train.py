@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -85,10 +86,11 @@ def train(
         chosen = f"epoch {report.best_epoch} kept, {report.metric} {report.best:.4f}" if report.best_epoch else "kept"
         if report.stopped_early:
             chosen += ", and none better came after it"
-        closing_line(
-            f"trained on {counted(report.train_documents, 'document')} in {counted(report.steps, 'step')} and "
-            f"{report.seconds:.0f} s; {chosen}; model in {output}"
-        )
+        if os.environ.get("RANK", "0") == "0":  # one process of several speaks for all
+            closing_line(
+                f"trained on {counted(report.train_documents, 'document')} in {counted(report.steps, 'step')} and "
+                f"{report.seconds:.0f} s; {chosen}; model in {output}"
+            )
 
 
 def _kept(output: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from longdoc.checkpoints.native import ModelSettings
@@ -35,11 +36,11 @@ tags: [long-documents]
 
 Encoder: {_encoder(settings.source, encoder, tokenizer)}.
 Chunks of {settings.chunking.size} tokens that share {settings.chunking.overlap}; chunks read: \
-{settings.chunking.keep}. Labels ({len(settings.labels)}): {", ".join(settings.labels[:40])}.
+{settings.chunking.keep}. Labels ({len(settings.labels)}): {", ".join(map(_in_line, settings.labels[:40]))}.
 
 ## Training
 
-{counted(report.train_documents, "document")}, {counted(training.num_train_epochs, "epoch")}, \
+{counted(report.train_documents, "document")}, {counted(report.epochs, "epoch")}{_early(training, report)}, \
 {counted(report.steps, "optimiser step")}, seed {training.seed}, {report.seconds:.0f} s. \
 Frozen: {", ".join(training.freeze) or "nothing"}. {_sampling(training)}{_lora(training)}\
 Training documents left out: {report.empty_documents} without a
@@ -57,6 +58,10 @@ probability only as far as the validation data resemble yours.
 """
 
 
+def _early(training: TrainingConfig, report: TrainingReport) -> str:
+    return f" of {training.num_train_epochs}, since no more was gained" if report.stopped_early else ""
+
+
 def _lora(training: TrainingConfig) -> str:
     if training.lora is None:
         return ""
@@ -69,6 +74,11 @@ def _sampling(training: TrainingConfig) -> str:
         return ""
     drawn = "1 chunk of each document, drawn" if most == 1 else f"at most {most} chunks of each document, drawn"
     return f"Learned from {drawn} anew each epoch; validation read all of them. "
+
+
+def _in_line(label: str) -> str:
+    """Any label as plain words of one line of Markdown."""
+    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", " ".join(label.split()))
 
 
 def _encoder(source: str, encoder: EncoderConfig, tokenizer: str) -> str:
@@ -84,7 +94,7 @@ def _validation(report: TrainingReport, rows: str) -> str:
     if not report.validation:
         return "There were no validation documents: the last epoch was kept, and how good it is was not measured."
     intervals: dict[str, Any] = report.validation.get("intervals", {})
-    ranges = "\n".join(f"- {name}: {low:.4f} to {high:.4f} (95 %)" for name, (low, high) in intervals.items())
+    ranges = "\n".join(f"- {name}: {ends[0]:.4f} to {ends[1]:.4f} (95 %)" for name, ends in intervals.items() if ends)
     return (
         f"{counted(report.validation_documents, 'document')}, {report.unanswered_validation} without an answer; epoch "
         f"{report.best_epoch} was kept for its {report.metric}.\n\n"

@@ -25,9 +25,11 @@ from longdoc.errors import CannotWriteError, CheckpointError
 from longdoc.files import write_folder
 
 __all__ = [
+    "BEST",
     "CHECKPOINTS",
     "Checkpoint",
     "checkpoints_in",
+    "clear_checkpoints",
     "keep_last",
     "read_checkpoint",
     "remove_checkpoint",
@@ -37,6 +39,8 @@ __all__ = [
 
 CHECKPOINTS = "checkpoints"
 """The folder in a run's folder; gone when the run has ended."""
+BEST = "best"
+"""The folder in there with the model of the best epoch so far."""
 
 _MANIFEST, _STATE = "manifest.json", "state.json"
 _NAME = re.compile(r"step-\d{6,}")
@@ -132,6 +136,17 @@ def remove_checkpoint(folder: Path) -> None:
     with suppress(OSError):
         folder.rename(hidden)
         shutil.rmtree(hidden)
+
+
+def clear_checkpoints(output: Path) -> None:
+    """Remove all checkpoints, the best epoch and leftovers; what else lies there is not a run's and stays."""
+    folder = output / CHECKPOINTS
+    for checkpoint in checkpoints_in(output):
+        remove_checkpoint(checkpoint)
+    remove_leftovers(output)
+    shutil.rmtree(folder / BEST, ignore_errors=True)
+    with suppress(OSError):  # not empty, or not there
+        folder.rmdir()
 
 
 def remove_leftovers(output: Path) -> None:

@@ -32,14 +32,14 @@ Points = list[tuple[float, float]]
 
 
 def write_curves(folder: Path, score: str) -> None:
-    """Draw what `metrics.jsonl` in the folder of a run holds so far. A full disk costs the picture, not the run.
+    """Draw what `metrics.jsonl` in a run's folder holds so far. A full disk or a damaged file costs the picture alone.
 
     Args:
         score: the measure of the validation lines to draw beside their loss.
     """
     try:
         write_text(folder / CURVES, curves_picture(read_metrics(folder / "metrics.jsonl"), score))
-    except (OSError, CannotWriteError) as error:
+    except (OSError, ValueError, KeyError, CannotWriteError) as error:
         _log.warning("no %s: %s", CURVES, type(error).__name__)
 
 

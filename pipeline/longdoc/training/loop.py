@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 import yaml
 
+from longdoc.files import make_folder
 from longdoc.interruption import Interruption
 from longdoc.pipeline import Pipeline
 from longdoc.training.as_it_was import AsItWas
-from longdoc.training.checkpointing import CHECKPOINTS
+from longdoc.training.checkpointing import CHECKPOINTS, clear_checkpoints
 from longdoc.training.curves import write_curves
 from longdoc.training.frozen_rows import FrozenRows
 from longdoc.training.metrics_file import MetricsFile
@@ -88,7 +88,8 @@ def fine_tune(
                     break
         report = run.finish()
         if run.accelerator.is_main_process:
+            make_folder(output / CHECKPOINTS)  # tells half a model of this run from somebody's model
             pipeline.save(output, card(report) if card is not None else "", overwrite=True)
-            shutil.rmtree(output / CHECKPOINTS, ignore_errors=True)  # the same weights as the model folder's
+            clear_checkpoints(output)  # the same weights as the model folder's
         run.accelerator.wait_for_everyone()
     return report

@@ -52,6 +52,7 @@ class MetricsFile:
         there = os.fstat(self.file.fileno()).st_size
         if there < self.kept:
             _log.warning("%s is shorter than it was: lines of before the stop are missing", self.path)
+            self.file.truncate(self.path.read_bytes().rfind(b"\n") + 1)  # not half of one
         else:
             self.file.truncate(self.kept)
 

@@ -7,7 +7,6 @@ processes explicitly, once a step: ranks hold different numbers of chunks.
 from __future__ import annotations
 
 import math
-import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -27,6 +26,7 @@ from longdoc.nn.heads import LanguageHead
 from longdoc.precision import Placement
 from longdoc.text.tokenizing import DocumentTokenizer
 from longdoc.training.as_it_was import AsItWas
+from longdoc.training.checkpointing import clear_checkpoints
 from longdoc.training.curves import write_curves
 from longdoc.training.loop import BEST_SO_FAR
 from longdoc.training.metrics_file import MetricsFile
@@ -182,7 +182,7 @@ class _Run:
     def begin(self, configuration: str) -> None:
         """Make the folder. What an earlier run left there unfinished goes: this one starts over."""
         if self.accelerator.is_main_process:
-            shutil.rmtree(self.output / BEST_SO_FAR.parts[0], ignore_errors=True)
+            clear_checkpoints(self.output)
             make_folder(self.output)
             write_text(self.output / "config.resolved.yaml", configuration)
         self.accelerator.wait_for_everyone()
@@ -277,7 +277,7 @@ class _Run:
         self.model.eval()
         if self.accelerator.is_main_process:
             self._save(self.output)
-            shutil.rmtree(self.output / BEST_SO_FAR.parts[0], ignore_errors=True)
+            clear_checkpoints(self.output)
         self.accelerator.wait_for_everyone()
 
     def _save(self, folder: Path) -> None:

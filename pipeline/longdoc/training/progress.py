@@ -50,6 +50,7 @@ class TrainingReport:
         unreadable_documents: training documents that the tokenizer hardly knows, left out, as they would not be
             answered either.
         unanswered_validation: validation documents without an answer in the best epoch.
+        epochs: that were trained, all or fewer.
         stopped_early: whether epochs were left out, since none had been better for long enough.
         seconds: wall time, that of before a stop included.
     """
@@ -64,5 +65,6 @@ class TrainingReport:
     unreadable_documents: int = 0
     unanswered_validation: int = 0
     steps: int = 0
+    epochs: int = 0
     stopped_early: bool = False
     seconds: float = 0.0

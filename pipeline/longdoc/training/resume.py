@@ -143,7 +143,9 @@ def _changed_settings(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iter
             continue
         if all(value is None or isinstance(value, bool | int | float | str) for value in (old, new)):
             yield f"`{key}` was {_shown(old)} and is {_shown(new)}"
-        else:  # lists may hold labels
+        elif key.startswith("training."):
+            yield f"`{key}` was {json.dumps(old)} and is {json.dumps(new)}"
+        else:  # other lists may hold labels
             yield f"`{key}` is not what it was"
 
 
@@ -161,7 +163,7 @@ def _digests(documents: Sequence[Document], salt: str) -> torch.Tensor:
     rows = [
         (
             digest(json.dumps(d.id)),
-            digest(json.dumps([d.text, d.label, d.labels, d.target, d.spans, d.language])),
+            digest(json.dumps([d.text, d.label, d.labels, d.target, d.spans, d.language, d.question, d.answers])),
         )
         for d in documents
     ]

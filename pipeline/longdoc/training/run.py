@@ -15,7 +15,7 @@ from longdoc.files import make_folder, write_text
 from longdoc.interruption import Interruption
 from longdoc.pipeline import Pipeline
 from longdoc.training.averages import Average
-from longdoc.training.checkpointing import CHECKPOINTS
+from longdoc.training.checkpointing import BEST, CHECKPOINTS
 from longdoc.training.chunk_sampling import check_sampling, sampled_chunks
 from longdoc.training.data import EpochSampler, build_examples, check_readable
 from longdoc.training.decisions import fit_on_validation
@@ -40,7 +40,7 @@ from longdoc.types import Document
 
 __all__ = ["BEST_SO_FAR", "TrainingRun"]
 
-BEST_SO_FAR = Path(CHECKPOINTS, "best")
+BEST_SO_FAR = Path(CHECKPOINTS, BEST)
 """Where a run that is still going keeps the model folder of its best epoch; gone when the run has ended."""
 
 
@@ -269,7 +269,7 @@ class TrainingRun:
             self.report.validation = metrics_of(self.pipeline, self.validation, self.best.results)
             self.report.unanswered_validation = sum(not result.ok for result in self.best.results)
         self.model.eval()
-        self.report.seconds = self.saver.elapsed
+        self.report.seconds, self.report.epochs = self.saver.elapsed, self.state.epoch + 1
         return self.report
 
     def _tell(self, phase: str, epoch: int, done: int, of: int, **numbers: Any) -> None:

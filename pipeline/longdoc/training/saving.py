@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
-import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from longdoc.checkpoints.native import LAST_FILES, refuse_other_model
 from longdoc.errors import UsageError
 from longdoc.training.checkpointing import (
     CHECKPOINTS,
     Checkpoint,
     checkpoints_in,
+    clear_checkpoints,
     keep_last,
     remove_checkpoint,
     remove_leftovers,
@@ -26,20 +26,12 @@ from longdoc.training.resume import Identity, find_unfinished
 from longdoc.training.run_state import RunState
 from longdoc.training.settings import TrainingConfig
 
-__all__ = ["Saver", "Unfinished", "refuse_finished"]
+__all__ = ["Saver", "Unfinished"]
+
+_log = logging.getLogger(__name__)
 
 Unfinished = Literal["continue", "require", "discard"]
 """What becomes of an unfinished run that is found: it is gone on with where there is one, must be there, or goes."""
-
-
-def refuse_finished(output: Path) -> None:
-    """Refuse a folder that holds a model, but for a part of one which a run left that was killed while it ended.
-
-    Raises:
-        UsageError: so it does.
-    """
-    if not checkpoints_in(output) or all((output / name).exists() for name in LAST_FILES):
-        refuse_other_model(output)
 
 
 @dataclass
@@ -84,6 +76,10 @@ class Saver:
                 raise UsageError(
                     f"`--resume` needs an unfinished run, but {self.output} holds none. Leave it out to start one."
                 )
+            if unfinished == "continue" and self.is_main and (self.output / "metrics.jsonl").is_file():
+                _log.warning(
+                    "the run that was begun in %s ended before its first checkpoint: it starts over", self.output
+                )
             return None
         self.newest, checkpoint = found
         self._salt, self.seconds = checkpoint.numbers["salt"], checkpoint.numbers["seconds"]
@@ -95,7 +91,7 @@ class Saver:
             return
         remove_leftovers(self.output)
         if self.newest is None:
-            shutil.rmtree(self.output / CHECKPOINTS, ignore_errors=True)
+            clear_checkpoints(self.output)
             return
         for folder in checkpoints_in(self.output):
             if folder == self.newest:

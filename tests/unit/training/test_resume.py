@@ -103,7 +103,7 @@ def test_where_every_checkpoint_is_damaged_nothing_is_guessed(tiny_pipeline: Pip
         (["learning_rate=0.5"], "`training.learning_rate` was 0.001 and is 0.5"),
         (
             ["num_train_epochs=3", "freeze=[encoder.layers.0]"],
-            "`training.freeze` is not what it was; `training.num_train_epochs` was 2 and is 3",
+            '`training.freeze` was [] and is ["encoder.layers.0"]; `training.num_train_epochs` was 2 and is 3',
         ),
         (["head_learning_rate=0.1"], "`training.head_learning_rate` was null and is 0.1"),
     ],
