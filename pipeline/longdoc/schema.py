@@ -132,7 +132,7 @@ def _unknown_key(key: str, path: Sequence[str], root: type[BaseModel], prefix: s
     is_kind = any(_tags(model) for model in _models_at(path[:-1], root))
     known = [field for field in _fields_at(path[:-1], root) if not (is_kind and field == "kind")]
     section = ".".join(_without_union_tags(path[:-1], root))
-    near = difflib.get_close_matches(path[-1], known, n=1, cutoff=0.7)
+    near = difflib.get_close_matches(path[-1], known, n=1, cutoff=0.7) or _only_one_with(path[-1], known)
     found = [] if near else _anywhere(path[-1], root)
     elsewhere = [other for other in found if not (is_kind and takes_kinds(other.split(".")[:-1], root))]
     if near:
@@ -143,6 +143,12 @@ def _unknown_key(key: str, path: Sequence[str], root: type[BaseModel], prefix: s
     else:
         way_out = f"Known here: {', '.join(known)}." if known else "There is nothing to set here."
     return f"`{key.removeprefix(prefix)}` is not a configuration key. {way_out}"
+
+
+def _only_one_with(word: str, known: Sequence[str]) -> list[str]:
+    """The one key of which a word is a part: `num_train_epochs` of `epochs`."""
+    found = [name for name in known if word in name.split("_")]
+    return found if len(found) == 1 else []
 
 
 _KINDS: tuple[tuple[type, str], ...] = (

@@ -184,3 +184,14 @@ def test_an_entry_of_a_list_is_named_as_it_is_set() -> None:
         "`model.encoder.window` must be a whole number, but is true or false (YAML reads yes, no, on and off so) "
         "instead."
     )
+
+
+def test_a_word_of_one_key_alone_leads_to_it() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        load_config(None, ["training.epochs=3"])
+    assert str(caught.value).endswith(
+        "`training.epochs` is not a configuration key. Did you mean `training.num_train_epochs`?"
+    )
+    with pytest.raises(ConfigurationError) as caught:
+        load_config(None, ["training.rate=3"])
+    assert "Known here: " in str(caught.value), "several keys have the word"
