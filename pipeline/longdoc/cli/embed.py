@@ -47,12 +47,13 @@ def embed(
     """
     with faults_as_exit_status(lambda: "Finished parts are kept: the same command goes on."):
         from longdoc.apart import check_apart
-        from longdoc.cli.predict import outcome
+        from longdoc.cli.predict import failures_told, outcome
         from longdoc.config import dump_resolved
         from longdoc.errors import counted
         from longdoc.files import check_folder_output
         from longdoc.jobs.embedding_rows import EmbeddingRows
         from longdoc.jobs.runner import run_job
+        from longdoc.jobs.sources import refuse_nothing
 
         check_folder_output(output, written=False)
         check_apart(output, {"--input": [*inputs, *(more or [])], "--model": [model]}, homes=("--model",))
@@ -62,12 +63,13 @@ def embed(
         job = resolved.job.model_validate(
             resolved.job.model_dump() | {key: value for key, value in options.items() if value is not None}
         )
+        paths = [*inputs, *(more or [])]
+        refuse_nothing(paths, resolved.read, output)
         opener = partial(open_with, model, resolved)
         embedder = opener()
         width, fingerprint, prompt_tokens = embedder.width, embedder.fingerprint, embedder.prompt_tokens
         resolved = resolved.model_copy(update={"job": job, "chunking": embedder.chunking})
         rows = EmbeddingRows(width, resolved.embedding.dtype, resolved.embedding.parts != "none")
-        paths = [*inputs, *(more or [])]
         if dry:
             count = embedder.chunking.build(embedder.tokenizer).kept
             raise typer.Exit(dry_run(paths, output, embedder, count, resolved.read, job, rows))
@@ -85,7 +87,8 @@ def embed(
                 rows=rows,
             )
         before = f"; each chunk begins with {counted(prompt_tokens, 'token')} of the prompt"
-        closing_line(f"{outcome(report, output)}; vectors of {width} numbers{before if prompt_tokens else ''}")
+        told = f"{outcome(report, output)}; vectors of {width} numbers{before if prompt_tokens else ''}"
+        closing_line(told + failures_told(report, output, job.max_failures))
         raise typer.Exit(report.exit_status)
 
 

@@ -59,7 +59,7 @@ def evaluate(
         check_folder_output(output)
         documents = load_labelled(data, resolved.read)
         if not documents:
-            raise DataError("`--data` must hold at least 1 document, but holds none.")
+            raise DataError("`--data` must hold at least 1 document, but holds none. Name other files.")
         pipeline = Pipeline.load(model, resolved.prediction)
         with show_progress("evaluate") as tell:
             results, metrics = evaluate_documents(pipeline, documents, lambda done, total: tell(done, total, 0))

@@ -46,6 +46,7 @@ def explain(
         from longdoc.config import dump_resolved
         from longdoc.errors import counted
         from longdoc.files import check_file_output, check_folder_output, only_writer, write_text
+        from longdoc.jobs.sources import refuse_nothing
         from longdoc.pipeline import Pipeline
         from longdoc.readers import read_documents
         from longdoc.report.explaining import explained
@@ -60,6 +61,7 @@ def explain(
         check_apart(output, {"--input": inputs, "--model": [model]}, homes=("--model",))
         if not one_page:
             check_report_folder(output)
+        refuse_nothing(inputs, resolved.read, output)
         most = limit or (ON_ONE_PAGE if one_page else None)
         pipeline = Pipeline.load(model, resolved.prediction)
         left_out = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from longdoc.jobs.runner import JobReport
     from longdoc.pipeline import Pipeline, PredictionConfig
 
-__all__ = ["open_predictor", "outcome", "predict"]
+__all__ = ["failures_told", "open_predictor", "outcome", "predict"]
 
 HEEDS = ("model", "chunking", "read", "prediction", "job")
 
@@ -56,6 +57,7 @@ def predict(
         from longdoc.files import check_folder_output
         from longdoc.jobs.row_kinds import rows_of
         from longdoc.jobs.runner import run_job
+        from longdoc.jobs.sources import refuse_nothing
         from longdoc.tasks import task_named
 
         check_folder_output(output, written=False)
@@ -69,6 +71,7 @@ def predict(
         resolved = resolved.model_copy(update={"job": job})
         opener = partial(open_predictor, model, resolved.prediction, job.evidence)
         paths = [*inputs, *(more or [])]
+        refuse_nothing(paths, resolved.read, output)
         rows = rows_of({"rows.kind": task_named(resolved.model.task).row_kind})
         if dry:
             predictor = opener()
@@ -87,7 +90,7 @@ def predict(
         if "unsupported_type" in report.reasons:
             for sentence in missing_packages(output):
                 typer.echo(f"longdoc: {sentence}", err=True)
-        closing_line(outcome(report, output))
+        closing_line(outcome(report, output) + failures_told(report, output, job.max_failures))
         raise typer.Exit(report.exit_status)
 
 
@@ -106,6 +109,16 @@ def outcome(report: JobReport, output: Path) -> str:
         parts = "already complete, nothing written"
     cut = f". Not complete: {say_cut(report.cut_sources)}" if report.cut_sources else ""
     return f"{counted(report.documents, 'document')}, {failed}; {parts}; results in {output}{cut}"
+
+
+def failures_told(report: JobReport, output: Path, allowed: int) -> str:
+    """What status 3 means, and where one sees which documents failed; nothing where it is not for their number."""
+    if report.failed <= allowed or report.cut_sources:
+        return ""
+    return (
+        f". Status 3: more failed than `--max-failures` allows ({allowed}); all others are answered, and "
+        f"`longdoc export {shlex.quote(str(output))} FILE.csv` shows which failed and why"
+    )
 
 
 class _WithEvidence:

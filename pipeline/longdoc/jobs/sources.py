@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from longdoc.errors import DataError
 from longdoc.jobs.identity import IdDigest
 from longdoc.readers import find_sources, read_source
 from longdoc.readers.base import ReadConfig, Source
 from longdoc.types import Document, DocumentFailure, Record
 
-__all__ = ["RollCall", "SourceWatch", "list_sources", "read_records"]
+__all__ = ["RollCall", "SourceWatch", "list_sources", "read_records", "refuse_nothing"]
 
 
 _CIRCUMSTANCES = frozenset({"timeout", "memory_limit", "worker_died"})
@@ -38,6 +39,19 @@ def read_records(
         for record in read_source(sources[number], read, cursor):
             yield number, record
         cursor = 0
+
+
+def refuse_nothing(inputs: Sequence[str | Path], read: ReadConfig, output: Path) -> None:
+    """Refuse inputs of which not one is a document or a failure, such as a table of a header alone. Reads the first.
+
+    Raises:
+        DataError: such are these, or they cannot be used.
+    """
+    if next(read_records(list_sources(inputs, read, output), read), None) is None:
+        raise DataError(
+            "`--input` must hold at least 1 document, but holds none. Name other files, or look whether these are "
+            "empty: a table needs a row below its header."
+        )
 
 
 class RollCall:

@@ -61,7 +61,8 @@ def test_the_closing_line_says_why_documents_failed_and_who_they_are_the_rows(mo
     assert (finished.exit_code, finished.stdout) == (
         3,
         "5 documents, 4 failed (empty: 1, unreadable: 3); 1 part written, 0 found done; "
-        f"results in {tmp_path / 'out'}\n",
+        f"results in {tmp_path / 'out'}. Status 3: more failed than `--max-failures` allows (0); all others are "
+        f"answered, and `longdoc export {tmp_path / 'out'} FILE.csv` shows which failed and why\n",
     )
     rows = rows_of(tmp_path / "out")
     assert [row["id"] for row in rows] == ["P1", "P2", "P3", "P4", "in.jsonl:5"]
@@ -130,3 +131,17 @@ def test_an_output_that_cannot_be_is_refused_before_the_model_is_opened(
     write(tmp_path / "file", "")
     finished = predict(tmp_path / "no model", write(tmp_path / "in.txt", "x"), tmp_path / place)
     assert (finished.exit_code, finished.stderr) == (2, f"longdoc: {message.format(tmp_path)}\n")
+
+
+@pytest.mark.parametrize("command", ["predict", "predict --dry-run", "embed", "embed --dry-run", "explain"])
+@pytest.mark.parametrize("content", ["", "id,text\n"], ids=["no-bytes", "header-only"])
+def test_a_corpus_without_documents_is_refused(model: Path, tmp_path: Path, command: str, content: str) -> None:
+    source = write(tmp_path / "in.csv", content)
+    arguments = [*command.split(), "--model", str(model), "--input", str(source), "--output", str(tmp_path / "out")]
+    refused = CliRunner().invoke(app, arguments)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr == (
+        "longdoc: `--input` must hold at least 1 document, but holds none. Name other files, or look whether these are "
+        "empty: a table needs a row below its header.\n"
+    )
+    assert not (tmp_path / "out").exists()
