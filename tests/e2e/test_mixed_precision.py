@@ -53,7 +53,8 @@ def test_bf16_reaches_the_score_of_fp32_within_its_interval(splits: Any, tmp_pat
             ],
         )
         _, reports[precision] = train_with_report(config, tmp_path / precision, train, validation)
-    low, high = reports["fp32"].validation["intervals"]["macro_f1"]
+    score = reports["fp32"].validation["macro_f1"]
+    low, high = reports["fp32"].validation["intervals"]["macro_f1"] or (score, score)  # None where all are right
     assert low > 0.5, "it has learned: a guess has 0.5 at most"
     assert low <= reports["bf16"].validation["macro_f1"] <= high
     assert reports["bf16"].validation["loss"] != reports["fp32"].validation["loss"], "they are not the same products"

@@ -70,7 +70,8 @@ def test_it_learns_and_says_how_well(walk: Path) -> None:
             "--set", "read.fields.text=context")  # fmt: skip
     metrics = json.loads((walk / "eval" / "metrics.json").read_text())
     assert metrics["f1"] > 0.9
-    assert metrics["intervals"]["has_answer_f1"][1] == 1.0
+    ends = metrics["intervals"]["has_answer_f1"]  # None where every answer is right
+    assert (metrics["has_answer_f1"] == 1.0) if ends is None else (ends[1] == 1.0)
     rows = [json.loads(line) for line in (walk / "eval" / "predictions.jsonl").read_text().splitlines()]
     assert {row["question"] for row in rows} == {"Who came?"}
 

@@ -151,7 +151,9 @@ def answer_metrics(
         "documents": len(right),
         "with_answer": int(has.sum()),
         **{name: float(values[of].mean()) if of.any() else None for name, (values, of) in parts.items()},
-        "intervals": bootstrap_intervals(drawn, len(right), resamples, seed, confidence),
+        "intervals": bootstrap_intervals(
+            drawn, len(right), resamples, seed, confidence, {name: int(of.sum()) for name, (_, of) in parts.items()}
+        ),
         "choices": {
             "answers": "compared as SQuAD 2.0 does: lower case, no punctuation, no English articles; of several right "
             "answers the best counts",

@@ -71,7 +71,8 @@ def classification_metrics(
         `accuracy` (several: `subset_accuracy` and `sample_f1`), `macro_f1`, `macro_f1_all_labels`, `micro_f1`,
         `macro_average_precision` (area under the precision-recall curve without interpolation), `log_loss`
         (several: mean over labels), `expected_calibration_error`; `intervals`: measure -> [low, high], for all but
-        the last; `per_label`, each with its `f1_interval` or None; `calibration` bins; `confusion` where there is one
+        the last, None where there is too little for one (see `bootstrap_intervals`); `per_label`, each with its
+        `f1_interval` or None; `calibration` bins; `confusion` where there is one
         (rows gold); `choices`.
 
     Raises:
@@ -114,7 +115,9 @@ def classification_metrics(
             **bootstrap_label_f1(right, answer, counts),
         }
 
-    intervals = bootstrap_intervals(resampled, len(right), resamples, seed, confidence)
+    behind = {str(label): int(documents) for label, documents in enumerate((right | answer).sum(axis=0))}
+    behind |= dict.fromkeys(["macro_average_precision", *of_scores], len(known))
+    intervals = bootstrap_intervals(resampled, len(right), resamples, seed, confidence, behind)
     for number, row in enumerate(per_label):
         row["f1_interval"] = intervals.pop(str(number), None)
     return {

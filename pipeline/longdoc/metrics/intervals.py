@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "FEWEST_DOCUMENTS",
     "bootstrap_average_precision",
     "bootstrap_f1",
     "bootstrap_intervals",
@@ -27,13 +28,23 @@ __all__ = [
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+FEWEST_DOCUMENTS = 10
+"""Documents behind a measure, below which it has no interval: resamples of so few hardly differ from them."""
 _BLOCK = 4_000_000  # elements of a table of counts: 32 MB
 
 
 def bootstrap_intervals(
-    statistics: Callable[[Floats], Mapping[str, Floats]], documents: int, resamples: int, seed: int, confidence: float
-) -> dict[str, list[float]]:
-    """[low, high] of each statistic that is defined in some resample.
+    statistics: Callable[[Floats], Mapping[str, Floats]],
+    documents: int,
+    resamples: int,
+    seed: int,
+    confidence: float,
+    behind: Mapping[str, int] | None = None,
+) -> dict[str, list[float] | None]:
+    """[low, high] of each statistic that is defined in some resample; None where that would feign certainty.
+
+    Documents that are all right, or all wrong, give the same value in every resample, however few they are. So there
+    is no interval where the resamples do not vary, nor where fewer than `FEWEST_DOCUMENTS` stand behind the statistic.
 
     Args:
         statistics: counts float64 (R, B), how often each document is drawn -> (R,) values of each statistic, NaN where
@@ -42,7 +53,9 @@ def bootstrap_intervals(
         resamples: how many in all; 0 gives no intervals.
         seed: the same seed draws the same resamples.
         confidence: share of the resamples between low and high.
+        behind: how many documents a statistic is about, where they are not all of them.
     """
+    behind = behind or {}
     random = np.random.default_rng(seed)
     chances = np.full(documents, 1 / documents)
     step = max(1, _BLOCK // documents)
@@ -51,19 +64,29 @@ def bootstrap_intervals(
         for start in range(0, resamples, step)
     ]
     ends = [50 * (1 - confidence), 50 * (1 + confidence)]
-    intervals: dict[str, list[float]] = {}
+    intervals: dict[str, list[float] | None] = {}
     for name in blocks[0] if blocks else ():
         values = np.concatenate([block[name] for block in blocks])
-        if np.isfinite(values).any():
-            intervals[name] = [float(end) for end in np.percentile(values[np.isfinite(values)], ends)]
+        values = values[np.isfinite(values)]
+        if len(values):
+            enough = behind.get(name, documents) >= FEWEST_DOCUMENTS and _vary(values)
+            intervals[name] = [float(end) for end in np.percentile(values, ends)] if enough else None
     return intervals
+
+
+def _vary(values: Floats) -> bool:
+    """Whether values differ by more than rounding."""
+    return bool(np.ptp(values) > 1e-9 * np.abs(values).max())
 
 
 def describe_intervals(resamples: int, seed: int, confidence: float) -> str:
     """How the intervals of a result were made, in words."""
     if not resamples:
         return "none were asked for"
-    return f"{confidence:.0%} percentile bootstrap over documents, {resamples} resamples, seed {seed}"
+    return (
+        f"{confidence:.0%} percentile bootstrap over documents, {resamples} resamples, seed {seed}; none where fewer "
+        f"than {FEWEST_DOCUMENTS} documents stand behind a measure or all resamples give the same value"
+    )
 
 
 def bootstrap_means(per_document: Mapping[str, Floats], counts: Floats) -> dict[str, Floats]:

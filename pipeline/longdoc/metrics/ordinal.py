@@ -46,7 +46,9 @@ def ordinal_metrics(
     once = statistics(np.ones((1, len(answered))))
     return {
         **{name: float(value[0]) if np.isfinite(value[0]) else None for name, value in once.items()},
-        "intervals": bootstrap_intervals(statistics, len(answered), resamples, seed, confidence),
+        "intervals": bootstrap_intervals(
+            statistics, len(answered), resamples, seed, confidence, dict.fromkeys(once, len(right))
+        ),
         "choices": {"ranks": "labels count as 0, 1, 2 ... in their order; documents without an answer are left out"},
     }
 

@@ -43,6 +43,7 @@ def regression_metrics(
     def resampled(counts: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
         return bootstrap_regression(right, answer, counts[:, answered])
 
+    behind = dict.fromkeys(("mae", "rmse", "r2", "pearson"), len(right))
     return {
         "documents": len(answered),
         "unanswered": int((~answered).sum()),
@@ -50,7 +51,7 @@ def regression_metrics(
         "rmse": float(root_mean_squared_error(right, answer)) if some else None,
         "r2": float(r2_score(right, answer)) if varies else None,
         "pearson": float(np.corrcoef(right, answer)[0, 1]) if varies and np.ptp(answer) > 0 else None,
-        "intervals": bootstrap_intervals(resampled, len(answered), resamples, seed, confidence),
+        "intervals": bootstrap_intervals(resampled, len(answered), resamples, seed, confidence, behind),
         "choices": {
             "unanswered": "left out of every measure",
             "intervals": describe_intervals(resamples, seed, confidence),

@@ -151,7 +151,9 @@ def span_metrics(
         strict = _f1(np.tensordot(counts, by_label[0], axes=1))
         return drawn | {str(label): values for label, values in enumerate(strict.T)}
 
-    intervals = bootstrap_intervals(resampled, len(gold), resamples, seed, confidence)
+    held = (_gold(by_label[0]) + _predicted(by_label[0]) > 0).sum(axis=0)
+    behind = {str(label): int(documents) for label, documents in enumerate(held)}
+    intervals = bootstrap_intervals(resampled, len(gold), resamples, seed, confidence, behind)
 
     totals = by_label[0].sum(axis=0)
     return {

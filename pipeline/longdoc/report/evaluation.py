@@ -26,7 +26,8 @@ def metrics_table(metrics: Mapping[str, Any]) -> str:
     for name, value in metrics.items():
         if isinstance(value, float) or value is None:
             ends = metrics["intervals"].get(name)
-            interval = f"  [{ends[0]:.3f}, {ends[1]:.3f}]" if ends else ""
+            none = "  [too few]" if name in metrics["intervals"] else ""
+            interval = f"  [{ends[0]:.3f}, {ends[1]:.3f}]" if ends else none
             lines.append(f"  {name:<26}  {_number(value):>6}{interval}")
     if abstention := metrics.get("abstention"):
         lines.append("  abstention, where these measures take the answer that was held back:")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from longdoc.errors import counted
+from longdoc.metrics.intervals import FEWEST_DOCUMENTS
 from longdoc.report.figures import (
     evidence_figure,
     groups_figure,
@@ -46,6 +47,8 @@ def evaluation_page(
         title=title,
         summary=_summary(metrics, findings, outcome_name),
         measures=_measures(metrics),
+        too_few=any(ends is None for ends in metrics["intervals"].values()),
+        fewest=FEWEST_DOCUMENTS,
         labels=_labels(metrics),
         columns=[words for name, words in _COLUMNS.items() if name in (metrics.get("per_label") or [{}])[0]],
         counts="span" if spans else "document",
@@ -107,13 +110,14 @@ def _measures(metrics: Mapping[str, Any]) -> list[dict[str, Any]]:
             "name": name.replace("_", " "),
             "value": value,
             "interval": metrics["intervals"].get(name),
+            "too_few": name in metrics["intervals"],
             "meaning": MEANINGS.get(name, ""),
         }
         for name, value in metrics.items()
         if isinstance(value, float) or value is None
     ]
     held_back = [
-        {"name": f"abstention: {name.replace('_', ' ')}", "value": value, "interval": None,
+        {"name": f"abstention: {name.replace('_', ' ')}", "value": value, "interval": None, "too_few": False,
          "meaning": MEANINGS.get(name, "")}
         for name, value in (metrics.get("abstention") or {}).items()
         if isinstance(value, float) or value is None
@@ -130,6 +134,7 @@ def _labels(metrics: Mapping[str, Any]) -> list[dict[str, Any]]:
             "predicted": row["predicted"],
             "values": [row[name] for name in _COLUMNS if name in row],
             "interval": row.get("f1_interval"),
+            "too_few": bool(metrics["intervals"]) and row["f1"] is not None,
             "figure": interval_figure(row["f1"], row.get("f1_interval")),
         }
         for row in sorted(rows, key=lambda row: -row["support"])

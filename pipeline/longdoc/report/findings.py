@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from longdoc.metrics.intervals import Floats, bootstrap_intervals
+from longdoc.metrics.intervals import FEWEST_DOCUMENTS, Floats, bootstrap_intervals
 from longdoc.tasks import Task
 from longdoc.tasks.outcomes import Outcome
 from longdoc.types import Document, DocumentPrediction, DocumentResult, EvidencePassage
@@ -30,8 +30,8 @@ __all__ = [
 ]
 
 GROUPS = 5
-FEWEST = 5
-"""A group of lengths has at least so many documents, if there are enough of them."""
+FEWEST = FEWEST_DOCUMENTS
+"""A group of lengths has at least so many documents, if there are enough of them: fewer have no interval."""
 RESAMPLES, CONFIDENCE = 1000, 0.95
 
 
@@ -43,7 +43,7 @@ class Group:
         name: in words: `1 to 510`.
         items: how many there are.
         mean: of their scores; None if there are none.
-        low, high: 95 % bootstrap interval over documents; None where it is undefined.
+        low, high: 95 % bootstrap interval over documents; None where it is undefined or there are too few.
     """
 
     name: str
@@ -233,12 +233,13 @@ def _grouped(parts: Sequence[tuple[str, Any, Floats]], documents: int) -> tuple[
         return mean
 
     means = {str(n): statistic(owners, scores) for n, (_, owners, scores) in enumerate(parts) if len(scores)}
+    behind = {str(n): len(np.unique(owners)) for n, (_, owners, _) in enumerate(parts)}
     intervals = bootstrap_intervals(
-        lambda counts: {name: mean(counts) for name, mean in means.items()}, documents, RESAMPLES, 0, CONFIDENCE
+        lambda counts: {name: mean(counts) for name, mean in means.items()}, documents, RESAMPLES, 0, CONFIDENCE, behind
     )
     groups = []
     for number, (name, _, scores) in enumerate(parts):
-        low, high = intervals.get(str(number), (None, None))
+        low, high = intervals.get(str(number)) or (None, None)
         groups.append(Group(name, len(scores), float(scores.mean()) if len(scores) else None, low, high))
     return tuple(groups)
 

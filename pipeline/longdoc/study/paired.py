@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from longdoc.errors import counted
+from longdoc.metrics.intervals import FEWEST_DOCUMENTS
 from longdoc.study.comparison import Entry
 from longdoc.tasks.compared_task import ComparedTask
 
@@ -31,8 +33,9 @@ def paired_test(entries: Sequence[Entry], gold: NDArray[Any], task: ComparedTask
         task: of the documents.
 
     Returns:
-        `all` and `truncated` (names), `measure`, `difference` (positive: reading all is better), `interval` (95 %) and
-        `p`: twice the smaller share of resamples on one side of no difference (Efron and Tibshirani 1993, chapter 16).
+        `all` and `truncated` (names), `measure`, `difference` (positive: reading all is better), `interval` (95 %; None
+        of fewer than `FEWEST_DOCUMENTS` documents, and where the difference does not vary), `documents` and `p`:
+        twice the smaller share of resamples on one side of no difference (Efron and Tibshirani 1993, chapter 16).
         Empty where one of the two kinds is missing, or the measure is undefined.
     """
     higher = task.automatic not in task.lower_is_better
@@ -56,7 +59,8 @@ def paired_test(entries: Sequence[Entry], gold: NDArray[Any], task: ComparedTask
         "truncated": part.name,
         "measure": task.automatic,
         "difference": float(differences[0]),
-        "interval": [float(low), float(high)],
+        "interval": [float(low), float(high)] if len(gold) >= FEWEST_DOCUMENTS and low < high else None,
+        "documents": len(gold),
         "p": p,
         "resamples": RESAMPLES,
     }
@@ -70,15 +74,18 @@ def verdict(entries: Sequence[Entry], test: Mapping[str, Any], task: ComparedTas
         return "Nothing follows: a strategy that reads all and one that does not are needed, and a measure of both."
     whole, part = by_name[test["all"]], by_name[test["truncated"]]
     values = f"{main} {whole.metrics[main]:.3f} against {part.metrics[main]:.3f}, p = {test['p']:.2f}"
-    if test["p"] < _SIGNIFICANT and test["difference"] > 0:
+    significant = test["p"] < _SIGNIFICANT and test["documents"] >= FEWEST_DOCUMENTS
+    if significant and test["difference"] > 0:
         said = f"Chunking helps on these documents: use `{whole.name}` ({values} of `{part.name}`)."
-    elif test["p"] < _SIGNIFICANT:
+    elif significant:
         said = f"Chunking does not help on these documents: use `{part.name}`, which is better ({values} of it)."
     else:
         said = (
             f"Chunking does not help measurably on these documents: use `{part.name}`, which reads less "
             f"(`{whole.name}`: {values})."
         )
+    if test["documents"] < FEWEST_DOCUMENTS:
+        said += f" That is {counted(test['documents'], 'document')}: too few to know."
     words = [entry for entry in entries if (entry.folder is None or entry.by_words) and entry.metrics[main] is not None]
     best = max(words, key=lambda entry: entry.metrics[main], default=None)
     if best is not None and best.metrics[main] > max(whole.metrics[main], part.metrics[main]):

@@ -149,7 +149,9 @@ def test_the_card_of_a_trained_model_is_one_that_hubs_read(tiny_pipeline: Pipeli
     from longdoc.training.progress import TrainingReport
     from longdoc.training.settings import TrainingConfig
 
-    report = TrainingReport(1, "macro_f1", 0.5, {"accuracy": 0.5, "intervals": {"accuracy": [0.25, 0.75]}}, 6, 3)
+    report = TrainingReport(
+        1, "macro_f1", 0.5, {"accuracy": 0.5, "intervals": {"accuracy": [0.25, 0.75], "macro_f1": None}}, 6, 3
+    )
     encoder = tiny_pipeline.model.encoder.config
     text = model_card(tiny_pipeline.settings, TrainingConfig(), report, encoder, "default")
     data = ModelCard(text).data.to_dict()

@@ -53,8 +53,12 @@ def test_parts_and_intervals() -> None:
     assert set(found["intervals"]) == {
         "exact_match", "f1", "has_answer_exact_match", "has_answer_f1", "no_answer_accuracy",
     }  # fmt: skip
+    assert set(found["intervals"].values()) == {None}, "too few documents"
+    found = answer_metrics(right * 4, given_answers * 4, unanswered=[*[False] * 4, True] * 4, resamples=200)
     low, high = found["intervals"]["f1"]
     assert low < found["f1"] < high
+    assert found["intervals"]["has_answer_f1"] is not None
+    assert found["intervals"]["no_answer_accuracy"] is None, "8 documents have no answer"
 
 
 def test_a_document_that_could_not_be_read_is_wrong_where_silence_would_be_right() -> None:

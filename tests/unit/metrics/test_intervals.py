@@ -107,3 +107,38 @@ def test_the_f1_of_each_label_is_that_of_the_documents_drawn():
             )
             assert found[str(label)][resample] == pytest.approx(2 * right / both)
     assert np.isnan(found["2"]).all()
+
+
+def test_there_is_no_interval_where_it_would_state_certainty():
+    """All right on one document was 1.000 to 1.000, as on ten thousand."""
+    for documents in (1, 9, 40):
+        gold = np.zeros(documents, dtype=int)
+        scores = np.tile([0.9, 0.1], (documents, 1))
+        metrics = measure(gold, scores, ["x", "y"], "single_label", resamples=50)
+        assert (metrics["accuracy"], metrics["intervals"]["accuracy"]) == (1.0, None)
+        assert metrics["intervals"]["macro_f1"] is None
+        assert metrics["per_label"][0]["f1_interval"] is None
+    assert metrics["choices"]["intervals"] == (
+        "95% percentile bootstrap over documents, 50 resamples, seed 0; none where fewer than 10 documents stand behind "
+        "a measure or all resamples give the same value"
+    )
+
+
+def test_a_label_has_an_interval_from_ten_documents_on():
+    gold = np.array([0] * 9 + [1] * 31)
+    scores = np.tile([0.2, 0.8], (40, 1))
+    scores[:5] = [0.8, 0.2]
+    few, many = measure(gold, scores, ["x", "y"], "single_label", resamples=50)["per_label"]
+    assert few["f1_interval"] is None
+    assert many["f1_interval"][0] < many["f1"] < many["f1_interval"][1]
+    scores[39] = [0.8, 0.2]
+    few, _ = measure(gold, scores, ["x", "y"], "single_label", resamples=50)["per_label"]
+    assert few["f1_interval"] is not None, "a document that is given it is one more behind its F1"
+
+
+def test_rounding_is_no_variation():
+    found = intervals.bootstrap_intervals(
+        lambda counts: {"third": 1 / 3 + 1e-15 * counts[:, 0], "first": counts[:, 0]}, 20, 50, 0, 0.95
+    )
+    assert found["third"] is None
+    assert found["first"] is not None

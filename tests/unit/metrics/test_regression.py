@@ -26,7 +26,10 @@ def test_a_constant_target_has_no_r2_and_no_interval_of_it():
     assert metrics["r2"] is None
     assert metrics["pearson"] is None
     assert metrics["mae"] == pytest.approx(0.1)
-    assert set(metrics["intervals"]) == {"mae", "rmse"}
+    assert metrics["intervals"] == {"mae": None, "rmse": None}, "three documents are too few"
+    assert regression_metrics([0.1] * 10, np.arange(10) / 10)["intervals"]["mae"] is not None
+    unanswered = [*np.arange(9) / 10, *[np.nan] * 5]
+    assert regression_metrics([0.1] * 14, unanswered)["intervals"]["mae"] is None, "nine of fourteen are measured"
 
 
 def test_an_answer_that_is_not_finite_is_left_out_and_counted():

@@ -75,12 +75,13 @@ def test_scores_by_length_are_means_of_documents_in_the_order_of_their_lengths(f
     documents, results, findings = found
     right = [isinstance(r, DocumentPrediction) and r.label == d.label for d, r in zip(documents, results, strict=True)]
     expected = [
-        (f"{8 * n + 1} to {8 * n + 8}", 8, sum(right[8 * n : 8 * n + 8]) / 8) for n in range(5)
+        (f"{10 * n + 1} to {10 * n + 10}", 10, sum(right[10 * n : 10 * n + 10]) / 10) for n in range(4)
     ]  # fmt: skip
     assert [(group.name, group.items, group.mean) for group in findings.by_length] == expected
-    assert findings.by_length[0].mean == 7 / 8, "the document without an answer counts as wrong"
-    for group in findings.by_length:
+    assert findings.by_length[0].mean == 9 / 10, "the document without an answer counts as wrong"
+    for group in findings.by_length[:2]:
         assert group.low <= group.mean <= group.high
+    assert (findings.by_length[3].low, findings.by_length[3].high) == (None, None), "all of them are wrong"
     assert findings.overall.items == 40
     assert findings.overall.mean == pytest.approx(sum(right) / 40)
 
@@ -217,3 +218,18 @@ def test_all_right_is_said(found: Any) -> None:
     page = Page(evaluation_page(measured(kept, answers, "single_label", LABELS), findings, "accuracy"))
     assert "There are none: every answer is right." in page.words
     assert "No label was taken for another." in page.words
+
+
+def test_too_few_documents_are_said_in_words_and_not_as_an_interval() -> None:
+    documents, results = labelled(7)
+    task = task_named("single_label")
+    findings = evaluation_findings(task, documents, results, LABELS)
+    metrics = measured(documents, results, "single_label", LABELS)
+    page = evaluation_page(metrics, findings, task.outcome_name)
+    assert (findings.overall.low, findings.by_length[0].low) == (None, None)
+    assert set(metrics["intervals"].values()) == {None}
+    assert "95 % interval " not in page.split("<h2", 1)[0], "the summary states none"
+    assert page.count('<td class="number">too few</td>') == len(metrics["intervals"]) + sum(
+        row["f1"] is not None for row in metrics["per_label"]
+    ) + sum(group.mean is not None for group in (*findings.by_length, *findings.by_place))
+    assert "fewer than 10 documents stand behind the measure" in page

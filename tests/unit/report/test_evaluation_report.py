@@ -23,10 +23,12 @@ def metrics():
 
 def test_the_table_shows_measures_intervals_labels_and_choices(metrics):
     lines = metrics_table(metrics).splitlines()
-    low, high = metrics["intervals"]["macro_f1"]
 
     assert lines[0] == "4 documents, 1 without an answer"
-    assert f"  macro_f1                     {metrics['macro_f1']:.3f}  [{low:.3f}, {high:.3f}]" in lines
+    assert f"  macro_f1                     {metrics['macro_f1']:.3f}  [too few]" in lines
+    given = metrics | {"intervals": {"macro_f1": [0.25, 0.75]}}
+    expected = f"  macro_f1                     {metrics['macro_f1']:.3f}  [0.250, 0.750]"
+    assert expected in metrics_table(given).splitlines()
     assert next(line for line in lines if line.startswith("  lease")).split() == [
         "lease",
         "2",
@@ -43,7 +45,7 @@ def test_an_undefined_measure_is_a_dash():
     table = metrics_table(Regression().measure(np.array([1.0, 1.0]), np.array([[1.0], [2.0]]), ["size"]))
 
     assert "  r2                               -" in table.splitlines()
-    assert "  mae                          0.500  [0.000, 1.000]" in table.splitlines()
+    assert "  mae                          0.500  [too few]" in table.splitlines()
 
 
 def test_pictures_are_whole_and_hold_the_numbers(metrics):

@@ -244,9 +244,24 @@ def test_the_verdict_says_what_follows(p: float, difference: float, words: float
         entry("a", "all", 0.8, [], 0.8, Path("x")),
         entry("c", "head", 0.8, [], 0.7, Path("x")),
     ]
-    found = {"all": "a", "truncated": "c", "p": p, "difference": difference}
+    found = {"all": "a", "truncated": "c", "p": p, "difference": difference, "documents": 60}
     assert verdict(entries, found, task_named("single_label")) == said
     assert verdict(entries, {}, task_named("single_label")).startswith("Nothing follows")
+
+
+def test_fewer_than_ten_documents_decide_nothing() -> None:
+    """Two documents that only one of two models got right made p = 0.00 and an interval from 1 to 1."""
+    gold = np.array([0, 1])
+    right = np.eye(2, dtype=bool)
+    entries = [
+        entry("a", "all", 0.9, right, 1.0, Path("x")),
+        entry("c", "head", 0.5, ~right, 0.0, Path("x")),
+    ]
+    found = paired_test(entries, gold, task_named("single_label"))
+    assert (found["documents"], found["interval"], found["p"]) == (2, None, 0.0)
+    said = verdict(entries, found, task_named("single_label"))
+    assert said.startswith("Chunking does not help measurably")
+    assert said.endswith(" That is 2 documents: too few to know.")
 
 
 def test_a_hybrid_that_is_ahead_can_be_used() -> None:
@@ -255,7 +270,8 @@ def test_a_hybrid_that_is_ahead_can_be_used() -> None:
         entry("c", "head", 0.8, [], 0.7, Path("x")),
         replace(entry("both", "all", 0.9, [], 0.85, Path("x")), by_words=True),
     ]
-    said = verdict(entries, {"all": "a", "truncated": "c", "p": 0.01, "difference": 0.1}, task_named("single_label"))
+    found = {"all": "a", "truncated": "c", "p": 0.01, "difference": 0.1, "documents": 60}
+    said = verdict(entries, found, task_named("single_label"))
     assert said.endswith(" `both` is ahead of both with 0.850: a model that can be used as it is.")
 
 
