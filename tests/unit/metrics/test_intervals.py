@@ -119,8 +119,8 @@ def test_there_is_no_interval_where_it_would_state_certainty():
         assert metrics["intervals"]["macro_f1"] is None
         assert metrics["per_label"][0]["f1_interval"] is None
     assert metrics["choices"]["intervals"] == (
-        "95% percentile bootstrap over documents, 50 resamples, seed 0; none where fewer than 10 documents stand behind "
-        "a measure or all resamples give the same value"
+        "95% percentile bootstrap over documents, 50 resamples, seed 0; none where fewer than 10 documents stand "
+        "behind a measure or all resamples give the same value"
     )
 
 
