@@ -53,9 +53,9 @@ def test_evidence_is_pointed_at_chosen_and_reached_and_nothing_foreign_runs(brow
         assert page.locator(".text > div").evaluate_all("all => all.every(each => each.dir === 'auto')")
 
         page.locator("mark.passage").first.hover()
-        assert shown.tip == f"+2.000 speaks for {IMAGE}\npassage 1 of 124, strength 1 of 3 · chunk 1 · page 1"
+        assert shown.tip == f"+2.000 speaks for {IMAGE}\npart 1 of 124, strength 1 of 3 · chunk 1 · page 1"
         page.locator("mark.against").hover()
-        assert shown.tip.startswith(f"−1.500 speaks against {IMAGE}\npassage 61 of 124, strength 2 of 3")
+        assert shown.tip.startswith(f"−1.500 speaks against {IMAGE}\npart 61 of 124, strength 2 of 3")
         page.mouse.move(0, 0)
         assert shown.tip == ""
 
@@ -65,7 +65,7 @@ def test_evidence_is_pointed_at_chosen_and_reached_and_nothing_foreign_runs(brow
         box = page.locator(".strip svg").bounding_box()
         page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] - 6)
         assert "speaks for" in shown.tip
-        assert "passage 122 of 124" in shown.tip
+        assert "part 122 of 124" in shown.tip
         assert page.locator("mark.current").first.bounding_box()["y"] < 800, "it was scrolled to"
 
         page.locator(".choice label").nth(1).click()
@@ -79,10 +79,10 @@ def test_evidence_is_pointed_at_chosen_and_reached_and_nothing_foreign_runs(brow
         page.get_by_text("Next strongest passage").click()
         assert page.evaluate("document.activeElement.dataset.u") == "122"
         page.keyboard.press("ArrowRight")
-        assert "passage 124 of 124, faint" in shown.tip
+        assert "part 124 of 124, faint" in shown.tip
         assert page.evaluate("document.activeElement.getAttribute('aria-describedby')") == "tip"
         page.keyboard.press("Home")
-        assert "passage 1 of 124" in shown.tip
+        assert "part 1 of 124" in shown.tip
         page.keyboard.press("Escape")
         assert shown.tip == ""
 
@@ -113,11 +113,13 @@ def test_a_walk_by_tab_reaches_label_buttons_list_and_text(browser: Any, tmp_pat
 def test_the_script_shades_as_the_page_was_written(browser: Any, tmp_path: Path) -> None:
     values = [2.0, 1.61, 1.6, 0.81, 0.41, 0.11, 0.1, 0.09, 0.0, -0.1, -0.12, -0.5, -1.0, -1.99]
     text = " ".join(f"Sentence {number}." for number in range(len(values)))
-    html = explanation_page([explained(text, {"x": values})])
-    written = re.findall(r'<mark class="([^"]*)"', html)
-    with Shown(browser, tmp_path / "page.html", html) as shown:
-        drawn = shown.page.locator(".text mark").evaluate_all("all => all.map(mark => mark.className)")
-    assert drawn == written
+    for strength in (1.0, 0.1):  # where all are weak they stay pale
+        html = explanation_page([explained(text, {"x": [strength * value for value in values]})])
+        written = re.findall(r'<mark class="([^"]*)"', html)
+        with Shown(browser, tmp_path / "page.html", html) as shown:
+            drawn = shown.page.locator(".text mark").evaluate_all("all => all.map(mark => mark.className)")
+        assert drawn == written
+        assert ("level-5" in " ".join(drawn)) == (strength == 1.0)
     assert [shade_level(value, 2.0) for value in values] == [5, 5, 4, 3, 2, 1, 0, 0, 0, 0, 1, 2, 3, 5]
 
 

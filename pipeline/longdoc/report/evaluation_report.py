@@ -23,7 +23,7 @@ def write_report(
     documents: Sequence[Document],
     results: Sequence[DocumentResult],
     metrics: Mapping[str, Any],
-    sample: int = 40,
+    sample: int = 12,
     texts: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> EvaluationFindings:

@@ -6,18 +6,20 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from pathlib import Path
 
-from longdoc.errors import UsageError
+from longdoc.errors import UsageError, counted
 from longdoc.files import make_folder, unlink, write_text
 from longdoc.report.html import ExplainedDocument, explanation_page
 from longdoc.report.index import IndexRow, index_page, index_row
 from longdoc.types import DocumentPrediction
 
-__all__ = ["check_report_folder", "write_reports"]
+__all__ = ["check_evaluation_folder", "check_report_folder", "write_reports"]
 
 _OURS = {"index.html", "documents", "config.resolved.yaml"}
+_OF_EVALUATIONS = {"report.html", "errors", "metrics.json", "metrics.txt", "predictions.jsonl", "config.resolved.yaml",
+                   "labels.svg", "calibration.svg", "confusion.svg"}  # fmt: skip
 
 
 def check_report_folder(folder: Path) -> None:
@@ -26,12 +28,25 @@ def check_report_folder(folder: Path) -> None:
     Raises:
         UsageError: such is this one.
     """
-    strangers = sorted({path.name for path in folder.iterdir()} - _OURS) if folder.is_dir() else []
+    _refuse_strangers(folder, _OURS, "report", ", or a file that ends in .html for one page")
+
+
+def check_evaluation_folder(folder: Path) -> None:
+    """The same for the folder of an evaluation.
+
+    Raises:
+        UsageError: it holds what no evaluation writes.
+    """
+    _refuse_strangers(folder, _OF_EVALUATIONS, "evaluation")
+
+
+def _refuse_strangers(folder: Path, ours: Set[str], kind: str, way_out: str = "") -> None:
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    strangers = [name for name in names - ours if not (name.startswith(".") and name.endswith(".tmp"))]
     if strangers:
         raise UsageError(
-            f"`output` must be a new folder, an empty one or one of an earlier report, but {folder} holds "
-            f"{len(strangers)} other file{'s' if len(strangers) > 1 else ''}. Name another folder, or a file that ends "
-            "in .html for one page."
+            f"`output` must be a new folder, an empty one or one of an earlier {kind}, but {folder} holds "
+            f"{counted(len(strangers), 'other file')}. Name another folder{way_out}."
         )
 
 

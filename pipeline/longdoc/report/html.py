@@ -14,7 +14,7 @@ from longdoc.readers.parsed import PageSpan
 from longdoc.report.conclusion import Conclusion, Rule, answer_words, conclusion_of, reading_words
 from longdoc.report.index import left_out_words
 from longdoc.report.inert import inert_page
-from longdoc.report.marked import MarkedText, Piece, marked_text, shade_level
+from longdoc.report.marked import LOUD, MarkedText, Piece, marked_text, shade_level
 from longdoc.report.ranking import LabelView, evidence_by_label, label_view
 from longdoc.report.reading import ReadingMap
 from longdoc.report.spans import FoundSpan, LabelColour, found_spans, label_colours
@@ -102,7 +102,7 @@ class _View:
         elif piece.passage is not None:
             words += ["passage"]
             weight = self.labels[0].weights[piece.passage]
-            level = shade_level(weight, self.labels[0].strongest)
+            level = shade_level(weight, self.labels[0].strongest, self.labels[0].loud)
             words += ["for" if (weight or 0.0) > 0 else "against", f"level-{level}"] if level else []
         return " ".join(words)
 
@@ -152,6 +152,7 @@ def _view(number: int, item: ExplainedDocument) -> _View:
     result = item.result
     assert isinstance(result, DocumentPrediction)
     evidence = evidence_by_label(result)
+    loud = LOUD if result.value is None else 0.0
     marked = marked_text(item.text, list(evidence.values()), result.spans, item.pages, item.reading)
     return _View(
         number,
@@ -159,7 +160,7 @@ def _view(number: int, item: ExplainedDocument) -> _View:
         result,
         conclusion_of(result, item.rule),
         marked,
-        [label_view(label, place, item.text, marked) for place, label in enumerate(evidence)],
+        [label_view(label, place, item.text, marked, loud) for place, label in enumerate(evidence)],
         found_spans(item.text, result.spans, item.chunks),
         label_colours(result.spans),
     )

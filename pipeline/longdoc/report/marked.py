@@ -14,12 +14,14 @@ from longdoc.report.paragraphs import paragraph_starts
 from longdoc.report.reading import ReadingMap
 from longdoc.types import EvidencePassage, Occlusion, ScoredSpan
 
-__all__ = ["LEVELS", "MarkedText", "Passage", "Piece", "marked_text", "page_starts", "shade_level"]
+__all__ = ["LEVELS", "LOUD", "MarkedText", "Passage", "Piece", "marked_text", "page_starts", "shade_level"]
 
 LEVELS = 5
 """Steps of shading; the style sheet has one class for each."""
 FAINT = 0.05
 """Passages below this share of the strongest of their label are left plain."""
+LOUD = 0.5
+"""In logits: where even the strongest passage weighs less, the page stays pale. It turns a probability of 0.5 into 0.62."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,11 +89,11 @@ class MarkedText:
         return max((abs(passage.weights[label] or 0.0) for passage in self.passages), default=0.0)
 
 
-def shade_level(weight: float | None, strongest: float) -> int:
-    """1 (weak) to 5 (as strong as the strongest), 0 for what is faint beside it or nothing at all."""
+def shade_level(weight: float | None, strongest: float, loud: float = LOUD) -> int:
+    """1 (weak) to 5 (as strong as the strongest, `loud` at least), 0 for what is faint beside it or nothing at all."""
     if weight is None or abs(weight) <= FAINT * strongest:
         return 0
-    return min(LEVELS, math.ceil(LEVELS * abs(weight) / strongest))
+    return min(LEVELS, math.ceil(LEVELS * abs(weight) / max(strongest, loud)))
 
 
 def page_starts(pages: Sequence[PageSpan]) -> set[int]:

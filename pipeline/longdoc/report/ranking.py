@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from longdoc.report.marked import MarkedText, Passage, shade_level
+from longdoc.report.marked import LOUD, MarkedText, Passage, shade_level
 from longdoc.types import DocumentPrediction, EvidencePassage, Occlusion
 
 __all__ = ["LabelView", "RankedPassage", "evidence_by_label", "label_view"]
@@ -44,7 +44,8 @@ class LabelView:
     Attributes:
         label: its name.
         total: what its passages add up to: the logit.
-        strongest: the greatest weight by size; shading is relative to it.
+        strongest: the greatest weight by size; shading is relative to it, or to `loud` if that is more.
+        loud: the logit from which on a weight says much; 0 for a number, whose unit nobody knows.
         weights: of every passage of the document, in order; None = no evidence.
         favouring, opposing: the strongest of each side, the strongest first.
         occlusion: the check of one passage, and the number of that passage, from 0.
@@ -53,10 +54,29 @@ class LabelView:
     label: str
     total: float
     strongest: float
+    loud: float
     weights: list[float | None]
     favouring: list[RankedPassage]
     opposing: list[RankedPassage]
     occlusion: tuple[Occlusion, int] | None
+
+    @property
+    def quiet(self) -> bool:
+        """Whether all passages together hardly move the score, and none does by itself."""
+        return abs(self.total) < self.loud and self.strongest < self.loud
+
+    @property
+    def loudest(self) -> float:
+        """The greatest weight by size, with its sign; 0 where there is none."""
+        return max((weight for weight in self.weights if weight is not None), key=abs, default=0.0)
+
+    def called(self, number: int) -> str:
+        """A passage by its place in the list that it stands in, as its badge in the text is."""
+        for side, words in ((self.favouring, ""), (self.opposing, " against")):
+            for place, each in enumerate(side, 1):
+                if each.number == number:
+                    return f"passage {place}{words}"
+        return "that passage"
 
     @property
     def packed(self) -> str:
@@ -73,12 +93,13 @@ def evidence_by_label(result: DocumentPrediction) -> dict[str, list[EvidencePass
     return {label: found[label] for label in sorted(found, key=lambda label: ranks.get(label, len(ranks)))}
 
 
-def label_view(label: str, number: int, text: str, marked: MarkedText) -> LabelView:
+def label_view(label: str, number: int, text: str, marked: MarkedText, loud: float = LOUD) -> LabelView:
     """The view of one label.
 
     Args:
         number: of the label in the weights of `marked`.
         text: of the document.
+        loud: as of the view.
     """
     strongest = marked.strongest(number)
     weights = [passage.weights[number] for passage in marked.passages]
@@ -93,6 +114,7 @@ def label_view(label: str, number: int, text: str, marked: MarkedText) -> LabelV
         label,
         math.fsum(weight for weight in weights if weight is not None),
         strongest,
+        loud,
         weights,
         ranked([each for each in visible if (weights[each] or 0.0) > 0][:FOR]),
         ranked([each for each in visible if (weights[each] or 0.0) < 0][:AGAINST]),

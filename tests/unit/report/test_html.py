@@ -186,7 +186,7 @@ class TestWhatThePageTells:
         assert [link["href"] for link in page.named("a")] == ["#d1p2", "#d1p1", "#d1p3"]
         assert {each.get("id") for each in page.named("mark")} == {"d1p1", "d1p2", "d1p3", "d1p4"}
         assert [shown in page.visible for shown in ("+2.000chunk 1", "-1.000chunk 2", "+0.010")] == [True, True, False]
-        assert "The weights of all 4 passages add up to +1.51, the logit." in page.visible
+        assert "The weights of all 4 passages add up to +1.510, the logit." in page.visible
 
     def test_a_number_is_an_answer(self):
         result = DocumentPrediction(id="x", value=3.5)
@@ -203,13 +203,13 @@ class TestWhatThePageTells:
         [
             (
                 Occlusion(0.5, 0.49, True),
-                "Checked. Without passage 1 the logit should move by -0.50; it was taken away, and the logit moved by "
-                "-0.49.",
+                "Checked. Without passage 1 the logit should move by -0.500; it was taken away, and the logit moved by "
+                "-0.490.",
             ),
             (
                 Occlusion(0.5, -0.25, False),
-                "Read with care. Without passage 1 the logit should move by -0.50; it was taken away, and the logit "
-                "moved by +0.25. These weights do not explain the score.",
+                "Read with care. Without passage 1 the logit should move by -0.500; it was taken away, and the logit "
+                "moved by +0.250. These weights do not explain the score.",
             ),
         ],
     )
@@ -220,6 +220,35 @@ class TestWhatThePageTells:
 
         assert words in Page(explanation_page([replace(item, result=checked)])).visible
         assert "should move" not in Page(explanation_page([item])).visible
+
+    def test_where_nothing_speaks_strongly_the_page_says_so_and_stays_pale(self):
+        """Ten hundredths of a logit in all, and the page was dark blue."""
+        item = prediction("aa. bb. cc.", (0, 3, 0.08), (4, 7, 0.05), (8, 11, -0.03))
+        page = Page(explanation_page([item]))
+        assert (
+            "Nothing in the text speaks strongly for or against lease: all passages together move its score by +0.100 "
+            "logit only, the strongest by +0.080."
+        ) in page.visible
+        assert [style for style, _, _ in page.marks] == ["passage for level-1"] * 2 + ["passage against level-1"]
+        loud = Page(explanation_page([prediction("aa. bb.", (0, 3, 0.7), (4, 7, -0.7))]))
+        assert "Nothing in the text" not in loud.visible, "the two sides cancel, but each is loud"
+        number = explanation_page([prediction("aa.", (0, 3, 0.01), label="size", labels=(), value=0.01)])
+        assert "Nothing in the text" not in Page(number).visible, "nobody knows what is much of a number"
+        assert [style for style, _, _ in Page(number).marks] == ["passage for level-5"]
+
+    def test_the_check_calls_a_passage_as_the_list_does_and_keeps_its_digits(self):
+        """Passage 26 was called 1 by list and badge, and it "should move by -0.01"."""
+        item = prediction("aa. bb. cc.", (0, 3, 0.001), (4, 7, 0.0098), (8, 11, 0.005))
+        passages = list(item.result.evidence)
+        passages[1] = passages[1]._replace(occlusion=Occlusion(0.0098, 0.00003, False))
+        page = Page(explanation_page([replace(item, result=replace(item.result, evidence=tuple(passages)))]))
+        assert (
+            "Without passage 1 the logit should move by -0.010; it was taken away, and the logit moved by -3e-05."
+            in (page.visible)
+        )
+        passages[1] = passages[1]._replace(weight=-0.0098)
+        page = Page(explanation_page([replace(item, result=replace(item.result, evidence=tuple(passages)))]))
+        assert "Without passage 1 against the logit" in page.visible
 
     def test_failures_are_listed_without_their_text(self):
         failed = ExplainedDocument(

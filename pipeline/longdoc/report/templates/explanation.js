@@ -5,9 +5,10 @@ const tip = document.getElementById("tip");
 const FAINT = 0.05;
 const LEVELS = 5;
 
-function level(weight, strongest) {
+/* Shading is relative to the strongest passage, or to what is loud if that is more. */
+function level(weight, { strongest, loud }) {
   if (weight === null || Math.abs(weight) <= FAINT * strongest) return 0;
-  return Math.min(LEVELS, Math.ceil((LEVELS * Math.abs(weight)) / strongest));
+  return Math.min(LEVELS, Math.ceil((LEVELS * Math.abs(weight)) / Math.max(strongest, loud)));
 }
 
 function line(...parts) {
@@ -43,9 +44,10 @@ class Explained {
       const weights = numbers(data.value).map((each) => (each === "" ? null : Number(each)));
       const section = article.querySelector(`.ranking[data-view="${place}"]`);
       const strongest = weights.reduce((most, weight) => Math.max(most, Math.abs(weight || 0)), 0);
-      const order = [...weights.keys()].filter((unit) => level(weights[unit], strongest));
+      const loud = Number(data.dataset.loud);
+      const order = [...weights.keys()].filter((unit) => level(weights[unit], { strongest, loud }));
       order.sort((one, other) => Math.abs(weights[other]) - Math.abs(weights[one]));
-      return { name: section.querySelector("h3 bdi").textContent, weights, strongest, section, order };
+      return { name: section.querySelector("h3 bdi").textContent, weights, strongest, loud, section, order };
     });
     this.strip = new Strip(article.querySelector(".strip"), this.survey, (place, reach) => this.near(place, reach));
     this.current = null;
@@ -65,7 +67,7 @@ class Explained {
     for (const [mark, [start, end]] of this.survey.marks) {
       if (mark.dataset.u === undefined) continue;
       const weight = label.weights[mark.unit];
-      const strength = level(weight, label.strongest);
+      const strength = level(weight, label);
       const side = weight > 0 ? "for" : "against";
       mark.className = strength ? `passage ${side} level-${strength}` : "passage";
       delete mark.dataset.rank;
@@ -176,15 +178,15 @@ class Explained {
   words(unit) {
     const { label } = this;
     const weight = label.weights[unit];
-    const number = (value) => (value < 0 ? "\u2212" : "+") + Math.abs(value).toFixed(3);
+    const number = (value) => (value < 0 ? "\u2212" : "+") + (Math.abs(value) < 0.0005 && value ? Math.abs(value).toPrecision(1) : Math.abs(value).toFixed(3));
     const rank = label.order.indexOf(unit) + 1;
     const ranked = rank ? `, strength ${rank} of ${label.order.length}` : ", faint";
     const page = this.pages[unit] && `page ${this.pages[unit].replace("-", " to ")}`;
     const chunk = this.chunks[unit] && `chunk ${this.chunks[unit]}`;
     const says = weight === null ? "says nothing of " : weight > 0 ? "speaks for " : "speaks against ";
     const first = line(wrapped("b", weight === null ? "" : `${number(weight)} `), says, wrapped("bdi", label.name));
-    const where = [`passage ${unit + 1} of ${label.weights.length}${ranked}`, chunk, page].filter(Boolean);
-    const others = this.labels.filter((each) => each !== label && level(each.weights[unit], each.strongest));
+    const where = [`part ${unit + 1} of ${label.weights.length}${ranked}`, chunk, page].filter(Boolean);
+    const others = this.labels.filter((each) => each !== label && level(each.weights[unit], each));
     return [
       first,
       line(where.join(" · ")),
