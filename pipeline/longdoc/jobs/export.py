@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from longdoc.errors import JobError, UsageError
 from longdoc.files import check_file_output, replacing
+from longdoc.jobs.earlier_export import refuse_stranger
 from longdoc.jobs.embedding_rows import EmbeddingRows
 from longdoc.jobs.export_vectors import export_vectors
 from longdoc.jobs.job_plan import JobPlan
@@ -39,7 +40,8 @@ def export_job(output: str | Path, file: str | Path) -> int:
 
     A job of vectors can also be written as `.npy`: see `export_vectors`.
 
-    Every part is checked against the manifest on the way. An existing `file` is replaced once the new one is durable.
+    Every part is checked against the manifest on the way. An earlier export is replaced once the new one is durable;
+    any other file that is there is refused.
 
     Ids and labels stand in the file letter for letter, so that it can be joined with the data they came from. A
     spreadsheet takes a cell that begins with `=`, `+`, `-` or `@` for a formula: open a CSV file of ids that strangers
@@ -47,7 +49,7 @@ def export_job(output: str | Path, file: str | Path) -> int:
 
     Raises:
         UsageError: a suffix other than .jsonl, .csv and .parquet, a name that readers would take for a part, a folder,
-            or a file in a folder that does not exist.
+            a file in a folder that does not exist, an input of the job, or a file that is there and is no export.
         JobError: the job is not complete, or a part is damaged.
         CannotWriteError: `file` cannot be written.
     """
@@ -62,6 +64,7 @@ def export_job(output: str | Path, file: str | Path) -> int:
     if file.name.startswith(("part-", "_")) and file.resolve().parent == output.resolve():
         raise UsageError(f"`file` must not look like one of the job's own files, but is {file.name}. Rename it.")
     check_file_output(file, "file")
+    refuse_stranger(file, plan)
     if isinstance(rows, EmbeddingRows) and suffix == ".npy":
         return export_vectors(file, rows, _answered(output), _tables(output, plan))
     with replacing(file) as stream:

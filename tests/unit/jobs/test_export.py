@@ -146,7 +146,8 @@ def test_a_name_that_readers_would_take_for_a_part_is_refused(output):
 def test_a_damaged_or_unfinished_job_leaves_the_old_export_alone(output, tmp_path, suffix):
     (tmp_path / "exports").mkdir()
     target = tmp_path / f"exports/all.{suffix}"
-    target.write_bytes(b"old")
+    export_job(output, target)
+    old = target.read_bytes()
     last = output / "part-00006.parquet"
     last.write_bytes(last.read_bytes()[:-1])
     with pytest.raises(JobError, match=r"part-00006\.parquet is damaged"):
@@ -154,7 +155,7 @@ def test_a_damaged_or_unfinished_job_leaves_the_old_export_alone(output, tmp_pat
     (output / "_manifest.json").unlink()
     with pytest.raises(JobError, match="is not complete: it has no"):
         export_job(output, target)
-    assert target.read_bytes() == b"old"
+    assert target.read_bytes() == old
     assert [path.name for path in (tmp_path / "exports").iterdir()] == [target.name]
 
 
@@ -162,7 +163,8 @@ def test_a_damaged_or_unfinished_job_leaves_the_old_export_alone(output, tmp_pat
 def test_a_full_disk_leaves_the_old_export_alone(output, tmp_path, suffix, monkeypatch):
     (tmp_path / "exports").mkdir()
     target = tmp_path / f"exports/all.{suffix}"
-    target.write_bytes(b"old")
+    export_job(output, target)
+    old = target.read_bytes()
 
     def full(descriptor):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -171,7 +173,7 @@ def test_a_full_disk_leaves_the_old_export_alone(output, tmp_path, suffix, monke
     with pytest.raises(CannotWriteError) as caught:
         export_job(output, target)
     assert str(caught.value).startswith(f"{target} cannot be written: No space left on device (ENOSPC); ")
-    assert target.read_bytes() == b"old"
+    assert target.read_bytes() == old
     assert [path.name for path in (tmp_path / "exports").iterdir()] == [target.name]
 
 
