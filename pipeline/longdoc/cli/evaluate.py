@@ -28,7 +28,7 @@ def evaluate(
             help="Explain a sample of N documents, to see whether it matters where "
             "in a text the evidence stands. Each costs about two predictions.",
         ),
-    ] = 40,
+    ] = 12,
     texts: Annotated[
         bool, typer.Option("--texts", help="Write a page with text and evidence for each of the worst errors.")
     ] = False,
@@ -51,12 +51,14 @@ def evaluate(
         from longdoc.readers import load_labelled
         from longdoc.report.evaluation import evaluation_plots, metrics_table
         from longdoc.report.evaluation_report import write_report
+        from longdoc.report.folder import check_evaluation_folder
         from longdoc.training.evaluation import evaluate_documents
 
         base = own_chunking(model, config, overrides)
         resolved = settled(load(config, overrides, "evaluate", HEEDS, base), model)
         check_apart(output, {"--data": data, "--model": [model]}, homes=("--model",))
         check_folder_output(output)
+        check_evaluation_folder(output)
         documents = load_labelled(data, resolved.read)
         if not documents:
             raise DataError("`--data` must hold at least 1 document, but holds none. Name other files.")

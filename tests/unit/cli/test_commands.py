@@ -218,11 +218,9 @@ def test_data_without_a_document_are_refused(run, model: Path, tmp_path: Path) -
     (tmp_path / "empty.jsonl").write_text("")
     for arguments in (("evaluate", "--data"), ("predict", "--input")):
         result = run(arguments[0], "--model", model, arguments[1], tmp_path / "empty.jsonl",
-                     "--output", tmp_path / "o", expect=2 if arguments[0] == "evaluate" else 0)  # fmt: skip
+                     "--output", tmp_path / "o", expect=2)  # fmt: skip
         assert result.output.startswith(
-            "longdoc: `--data` must hold at least 1 document, but holds none."
-            if arguments[0] == "evaluate"
-            else "0 doc"
+            f"longdoc: `{arguments[1]}` must hold at least 1 document, but holds none. Name other files"
         )
     (tmp_path / "blank.jsonl").write_text('{"text": " "}\n')
     result = run("inspect", "lengths", "--input", tmp_path / "blank.jsonl", expect=2)

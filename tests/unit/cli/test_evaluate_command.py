@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
+
+from longdoc.cli.evaluate import evaluate
 
 
 def test_the_report_holds_no_text_unless_it_is_asked_for(run, model: Path, data: Path, tmp_path: Path) -> None:
@@ -25,3 +28,21 @@ def test_the_report_holds_no_text_unless_it_is_asked_for(run, model: Path, data:
     assert f"number {wrong[0]}" in pages[0].read_text()
     assert 'href="errors/01.html"' in (tmp_path / "texts" / "report.html").read_text()
     assert "Nobody knows" in (tmp_path / "texts" / "report.html").read_text()
+    usual = inspect.signature(evaluate).parameters["evidence"].default
+    assert f"<code>--evidence {usual}</code> explains a sample" in (tmp_path / "texts" / "report.html").read_text()
+
+
+def test_a_folder_with_other_files_is_refused_and_that_of_an_earlier_evaluation_is_not(
+    run, model: Path, data: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "out"
+    command = ("evaluate", "--model", model, "--data", data, "--output", folder, "--evidence", 0, "--texts")
+    for _ in range(2):
+        run(*command)
+        (folder / ".report.html.1-00000000.tmp").write_text("what a killed run left")
+    (folder / "mine.txt").write_text("mine")
+    refused = run(*command, expect=2)
+    assert refused.output == (
+        f"longdoc: `output` must be a new folder, an empty one or one of an earlier evaluation, but {folder} holds 1 "
+        "other file. Name another folder.\n"
+    )
