@@ -66,5 +66,7 @@ def test_it_is_inert_and_nothing_serious_stands_in_the_way_of_anybody(
 def test_on_a_phone_tables_scroll_and_the_page_does_not(browser: Any, tmp_path: Path) -> None:
     with Shown(browser, tmp_path / "report.html", report(), viewport={"width": 390, "height": 800}) as shown:
         assert shown.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        widths = shown.page.locator(".measures .meaning").evaluate_all("all => all.map(each => each.clientWidth)")
+        assert min(widths) > 300, "what a measure is stands below it, not in a column of five letters"
         shown.page.emulate_media(media="print")
         assert shown.page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
