@@ -155,6 +155,8 @@ def test_the_index_is_sorted_and_filtered(browser: Any, tmp_path: Path) -> None:
         def listed() -> list[str]:
             return list(page.locator("tbody tr:visible td:nth-child(2)").all_inner_texts())
 
+        arrow = "getComputedStyle(document.querySelector('thead button'), '::after').content"
+        assert "\u2195" in page.evaluate(arrow), "that headings sort is seen before one is pressed"
         page.get_by_role("button", name="document").click()
         assert listed() == ["a.pdf", "B 9", "b 10", "c"]
         page.get_by_role("button", name="score").click()

@@ -61,13 +61,19 @@ def thresholds_figure(rows: Sequence[ThresholdRow], title: str) -> Markup:
             path = "L".join(f"{x:.1f} {y:.1f}" for x, y in drawn)
             parts.append(f'<path class="line {style}" d="M{path}"/>')
             ends.append((drawn[-1][1], name, style))
-    at = -100.0
-    for y, name, style in sorted(ends):  # names at the ends of their lines, apart from one another
-        at = max(y, at + 16)
+    for at, (_, name, style) in zip(_apart([y for y, *_ in sorted(ends)], height), sorted(ends), strict=True):
         parts.append(f'<path class="line {style}" d="M{left + side + 8} {at:.1f}h26"/>')
         parts.append(_text(left + side + 40, at + 4, name))
     parts.append(_text(left + side / 2, height + 38, "least probability that is given", "middle", "faint"))
     return _svg(width, height + 50, title, parts)
+
+
+def _apart(heights: Sequence[float], lowest: float, gap: float = 16) -> list[float]:
+    """Rising heights of names at the ends of lines, moved so that no two touch and none lies below the axis."""
+    placed: list[float] = []
+    for number, height in enumerate(reversed(heights)):
+        placed.append(min(height, placed[-1] - gap if number else lowest))
+    return placed[::-1]
 
 
 def reliability_figure(bins: Sequence[Mapping[str, Any]], title: str) -> Markup:

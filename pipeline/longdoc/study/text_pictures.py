@@ -26,6 +26,8 @@ def draw_lengths(counts: Sequence[int], report: LengthReport, path: Path) -> Non
         path: .png or .svg.
     """
     plt = pyplot(path)
+    from matplotlib.ticker import MaxNLocator
+
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
     full = np.asarray([count for count in counts if count > 0])
     edges = np.unique(np.geomspace(1, max(2, int(full.max())) + 1, 40).astype(int))
@@ -33,10 +35,12 @@ def draw_lengths(counts: Sequence[int], report: LengthReport, path: Path) -> Non
     left.set_xscale("log")
     left.set_xlabel("tokens of a document")
     left.set_ylabel("documents")
+    left.yaxis.set_major_locator(MaxNLocator(integer=True))
+    left.margins(y=0.12)  # room for the sizes above the bars
     sizes = sorted({cost.size for cost in report.costs})
     for size in sizes:
         left.axvline(size, color=_LINE, linestyle="--", linewidth=1)
-        left.text(size, left.get_ylim()[1], f" {size}", color=_LINE, fontsize=8, va="top")
+        left.text(size, 0.98, f" {size}", transform=left.get_xaxis_transform(), color=_LINE, fontsize=8, va="top")
     left.set_title(
         f"{counted(report.documents, 'document')}; {report.share_over_one_chunk:.1%} longer than one chunk of "
         f"{sizes[-1]}",
@@ -85,7 +89,10 @@ def draw_chunks(descriptions: Sequence[Mapping[str, Any]], path: Path) -> None:
     axis.set_xlabel("token of the document")
     left_out = sum(max(0, len(description["chunks"]) - _MOST_CHUNKS) for description in descriptions)
     more = f"; {left_out} more chunks not drawn" if left_out else ""
-    axis.set_title(f"{counted(len(descriptions), 'document')}, {counted(len(rows), 'chunk')}{more}", fontsize=9)
+    documents = sum(bool(description["chunks"]) for description in descriptions)
+    if empty := len(descriptions) - documents:
+        more += f"; {counted(empty, 'document')} without a chunk"
+    axis.set_title(f"{counted(documents, 'document')}, {counted(len(rows), 'chunk')}{more}", fontsize=9)
     axis.legend(fontsize=8)
     save_figure(plt, figure, path)
 

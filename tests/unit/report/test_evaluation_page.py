@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -11,7 +13,8 @@ import pytest
 
 from longdoc.decide import Decisions
 from longdoc.report.evaluation_page import evaluation_page
-from longdoc.report.findings import evaluation_findings, evidence_strip, loudest_place
+from longdoc.report.figures import thresholds_figure
+from longdoc.report.findings import ThresholdRow, evaluation_findings, evidence_strip, loudest_place
 from longdoc.tasks import task_named
 from longdoc.types import (
     Document,
@@ -235,3 +238,14 @@ def test_too_few_documents_are_said_in_words_and_not_as_an_interval() -> None:
         row["f1"] is not None for row in metrics["per_label"]
     ) + sum(group.mean is not None for group in (*findings.by_length, *findings.by_place))
     assert "fewer than 10 documents stand behind the measure" in page
+
+
+def test_names_of_the_lines_stand_apart_and_above_the_axis() -> None:
+    """At the ends of lines that fall to zero they crossed the numbers below the axis."""
+    rows = [ThresholdRow(step / 20, 5, 0.5, 0.5 - step / 40, 0.5 - step / 40) for step in range(20)]
+    for ends in (rows, [replace(row, precision=0.0, recall=0.0, f1=0.0) for row in rows]):
+        drawn = str(thresholds_figure(ends, "title"))
+        heights = [float(y) for y in re.findall(r'class="line \w+" d="M[\d.]+ ([\d.]+)h26"', drawn)]
+        assert len(heights) == 3
+        assert max(heights) <= 220
+        assert all(low - high >= 16 for high, low in itertools.pairwise(heights))
