@@ -149,15 +149,13 @@ def closing_line(text: str) -> None:
     typer.echo(text)
 
 
-def _say_nothing(done: int, total: int | None, failed: int = 0) -> None:
-    """Progress where nobody looks."""
-
-
 @contextlib.contextmanager
 def show_progress(what: str, unit: str = "documents") -> Iterator[Callable[..., None]]:
-    """A bar on a terminal, nothing when piped. Call it with (done, total or None, failed)."""
-    if not sys.stderr.isatty():
-        yield _say_nothing
+    """A bar on a terminal, a plain line now and then elsewhere. Call it with (done, total or None, failed)."""
+    if not sys.stderr.isatty() or os.environ.get("TERM", "") == "dumb":
+        from longdoc.cli.progress_lines import ProgressLines
+
+        yield ProgressLines(what, unit, lambda line: typer.echo(line, err=True))
         return
     from rich.console import Console
     from rich.progress import (

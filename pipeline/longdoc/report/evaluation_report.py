@@ -41,7 +41,7 @@ def write_report(
     says_places = any(task.outcome(*pair, labels).places for pair in zip(documents, results, strict=True))
     explained = [] if says_places else explained_sample(pipeline, documents, results, sample, progress)
     findings = evaluation_findings(task, documents, results, labels, explained)
-    worst = with_strips(pipeline, documents, results, findings.surprises)
+    worst = with_strips(pipeline, documents, results, findings.surprises, progress)
     findings = replace(findings, surprises=tuple(each for each, _ in worst))
     links = [f"errors/{number:02d}.html" for number in range(1, len(worst) + 1)] if texts else []
     if links:

@@ -41,10 +41,15 @@ def with_strips(
     documents: Sequence[Document],
     results: Sequence[DocumentResult],
     surprises: Sequence[Surprise],
+    progress: Callable[[int, int], None] | None = None,
 ) -> list[tuple[Surprise, DocumentResult]]:
     """The same errors with where their evidence stands, and their answers: explained where that is possible."""
     able = [each.number for each in surprises if _has_evidence(pipeline, results[each.number])]
-    explained = dict(zip(able, _explained(pipeline, documents, able), strict=True))
+    explained: dict[int, DocumentResult] = {}
+    for number, result in zip(able, _explained(pipeline, documents, able), strict=True):
+        explained[number] = result
+        if progress is not None:
+            progress(len(explained), len(able))
     found = []
     for each in surprises:
         answer = explained.get(each.number, results[each.number])
