@@ -144,7 +144,7 @@ def test_real_files_are_read_or_refused_for_the_right_reason(shared_folder: Path
     assert found == {
         "doctor--image-pdf-2.pdf": "empty",
         "markitdown--MEDRPT-2024-PAT-3847_medical_report_scan.pdf": "empty",
-        "pdfplumber--empty.pdf": "unreadable",
+        "pdfplumber--empty.pdf": "empty",
         "pdfplumber--password-example.pdf": "encrypted",
         "sample-files--libreoffice-writer-password.pdf": "encrypted",
     }
