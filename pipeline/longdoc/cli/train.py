@@ -76,13 +76,9 @@ def train(
             typer.echo("longdoc: no --validation, so the last epoch is kept and nothing is measured.", err=True)
         with show_training() as tell:
             _, report = train_with_report(resolved, output, progress=tell, resume=going_on)
-        for number, noun, fate in (
-            (report.empty_documents, "training document", "without a token, left out"),
-            (report.unreadable_documents, "training document", "that the tokenizer hardly knows, left out"),
-            (report.unanswered_validation, "validation document", "without an answer, counted as wrong"),
-        ):
-            if number:
-                typer.echo(f"longdoc: {counted(number, noun)} {fate}.", err=True)
+        if number := report.unanswered_validation:
+            noun = counted(number, "validation document")
+            typer.echo(f"longdoc: {noun} without an answer, counted as wrong.", err=True)
         chosen = f"epoch {report.best_epoch} kept, {report.metric} {report.best:.4f}" if report.best_epoch else "kept"
         if report.stopped_early:
             chosen += ", and none better came after it"

@@ -29,7 +29,11 @@ _REMEMBERED = 40
 def show_training() -> Iterator[Callable[[TrainingProgress], None]]:
     """Call it with each state of a run. Nothing but numbers is ever shown; lines that stay come before the picture."""
     if not sys.stderr.isatty() or os.environ.get("TERM", "") == "dumb":
-        yield PlainLines(lambda line: typer.echo(line, err=True))
+        lines = PlainLines(lambda line: typer.echo(line, err=True))
+        try:
+            yield lines
+        finally:
+            lines.lasting.end()
         return
     from rich.console import Console
 
@@ -47,14 +51,12 @@ class PlainLines:
 
     def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
         self.say, self.clock = say, clock
-        self.last, self.told = clock(), -math.inf
+        self.last, self.lasting = clock(), LastingLines(say, clock)
         self.left = TimeLeft(clock)
 
     def __call__(self, state: TrainingProgress) -> None:
         self.left.note(state)
-        if (line := lasting_line(state)) is not None and (state.phase == "resume" or self.clock() - self.told >= 2):
-            self.told = self.clock()
-            self.say(line)
+        self.lasting.note(state)
         if state.phase == "resume" or self.clock() - self.last < EVERY_SECONDS:
             return
         self.last = self.clock()
@@ -79,7 +81,7 @@ class LivePicture:
         self.losses: deque[float] = deque(maxlen=_REMEMBERED)
         self.loss = self.speed = self.score = self.best = None  # type: float | None
         self.best_epoch, self.score_name = 0, ""
-        self.told = -math.inf
+        self.lasting = LastingLines(lambda line: console.print(line, markup=False, highlight=False), clock)
         self.left = TimeLeft(clock)
         self.live = Live(console=console, refresh_per_second=4, transient=True)
 
@@ -88,13 +90,12 @@ class LivePicture:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.lasting.end()
         self.live.stop()
 
     def __call__(self, state: TrainingProgress) -> None:
         self.left.note(state)
-        if (line := lasting_line(state)) is not None and (state.phase == "resume" or self.clock() - self.told >= 2):
-            self.told = self.clock()
-            self.live.console.print(line, markup=False, highlight=False)
+        self.lasting.note(state)
         if state.phase == "resume":
             return
         if state.loss is not None and math.isfinite(state.loss):
@@ -138,6 +139,35 @@ class LivePicture:
         return Group(top, Text("   ".join(parts), overflow="ellipsis", no_wrap=True))
 
 
+class LastingLines:
+    """Lines that stay: every better epoch, but not more than one in two seconds, and always the last one of a run.
+
+    Args:
+        say: what becomes of a line.
+        clock: seconds, for tests.
+    """
+
+    def __init__(self, say: Callable[[str], None], clock: Callable[[], float]) -> None:
+        self.say, self.clock = say, clock
+        self.told = -math.inf
+        self.waiting: str | None = None
+
+    def note(self, state: TrainingProgress) -> None:
+        if state.phase == "resume":
+            self.say(lasting_line(state) or "")
+            return
+        self.waiting = lasting_line(state) or self.waiting
+        if self.clock() - self.told >= 2:
+            self.end()
+
+    def end(self) -> None:
+        """Say what waits."""
+        if self.waiting is not None:
+            self.told = self.clock()
+            self.say(self.waiting)
+            self.waiting = None
+
+
 class TimeLeft:
     """How long a run will take yet, from how long its steps have taken, validation included.
 
@@ -169,7 +199,7 @@ def lasting_line(state: TrainingProgress) -> str | None:
     if not state.improved or state.metric is None:
         return None
     found = "undefined" if math.isnan(state.metric) else f"{state.metric:.4f}, the best so far"
-    return f"{where(state)}: validation {found}"
+    return f"{where(state)}: {state.score or 'validation'} {found}"
 
 
 def where(state: TrainingProgress) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from longdoc.errors import DataError, UsageError
+from longdoc.errors import DataError, UsageError, counted
 from longdoc.nn.readout import Readout
 from longdoc.tasks import Task
+from longdoc.tasks.gold import which
 from longdoc.text.chunking import Chunker, PreparedDocument, prepare_many
 from longdoc.text.tokenizing import DocumentTokenizer
 from longdoc.types import Chunk, Document, short_digest
@@ -26,6 +28,7 @@ __all__ = [
 ]
 
 _GROUP = 64
+_LEFT_OUT = {"empty": "without a token", "unreadable": "that the tokenizer hardly knows"}
 
 _log = logging.getLogger(__name__)
 
@@ -69,15 +72,15 @@ def build_examples(
         readout: of the model, which some tasks ask how their targets look.
 
     Returns:
-        The examples, and how many documents were left out for which reason: the caller says so. What of their right
-        answers cannot be learned as it is, is logged with its number.
+        The examples, and how many documents were left out for which reason; which ones they are is logged. What of
+        their right answers cannot be learned as it is, is logged with its number.
 
     Raises:
         DataError: no document is left.
     """
     task.check_gold(documents, labels, "evaluation")
     examples: list[Example] = []
-    left_out: Counter[str] = Counter()
+    left: dict[str, list[int]] = {}
     misfits: Counter[str] = Counter()
     for start in range(0, len(documents), _GROUP):
         group = documents[start : start + _GROUP]
@@ -85,20 +88,26 @@ def build_examples(
             zip(group, task.prepare(group, tokenizer, chunker), strict=True), start
         ):
             if not isinstance(prepared, PreparedDocument):
-                left_out[prepared.reason] += 1
+                left.setdefault(prepared.reason, []).append(number)
             elif prepared.unknown_share > max_unknown_share:
-                left_out["unreadable"] += 1
+                left.setdefault("unreadable", []).append(number)
             else:
                 chunks = tuple(prepared.chunks)
                 tokens = sum(len(chunk) for chunk in chunks)
                 target = task.target(document, labels, prepared.tokens, readout)
                 misfits.update(task.misfits(document, labels, prepared.tokens, readout))
                 examples.append(Example(number, document.id, chunks, target, tokens))
+    left_out = Counter({reason: len(numbers) for reason, numbers in left.items()})
     if not examples:
         raise DataError(
             f"training needs at least 1 document that can be read, but none of {len(documents)} can: "
             f"{_reasons(left_out)}."
         )
+    for reason, numbers in left.items():
+        if os.environ.get("RANK", "0") == "0":  # one process of several speaks for all
+            noun = counted(len(numbers), "training document")
+            fate = _LEFT_OUT.get(reason, f"that cannot be read ({reason})")
+            _log.warning("%s %s, left out: %s.", noun, fate, which(numbers, documents))
     for what, count in misfits.items():
         if count:
             _log.warning("%s: %d", what, count)

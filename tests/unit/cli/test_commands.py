@@ -458,18 +458,20 @@ def test_lengths_and_chunks_are_drawn(run, model: Path, data: Path, tmp_path: Pa
         assert path.read_bytes().startswith(b"\x89PNG" if suffix == ".png" else b"<?xml")
 
 
-def test_training_says_what_it_left_out(run, data: Path, tmp_path: Path) -> None:
+def test_training_says_what_it_left_out_and_where_it_stands(
+    run, data: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     with data.open("a") as file:
         file.write('{"id": "blank", "text": " ", "label": "letter"}\n')
         file.write(json.dumps({"id": "strange", "text": "\U0001f9ff" * 40, "label": "letter"}) + "\n")
     told = run("train", "--config", TINY, "--set", "training.num_train_epochs=1", "--data", data,
                "--validation", data, "--set", "data.allow_shared_ids=true",
                "--output", tmp_path / "m").output.splitlines()  # fmt: skip
-    assert told[-4:-1] == [
-        "longdoc: 1 training document without a token, left out.",
-        "longdoc: 1 training document that the tokenizer hardly knows, left out.",
-        "longdoc: 2 validation documents without an answer, counted as wrong.",
+    assert [record.message for record in caplog.records if record.message.startswith("1 training")] == [
+        "1 training document without a token, left out: data.jsonl:7.",
+        "1 training document that the tokenizer hardly knows, left out: data.jsonl:8.",
     ]
+    assert told[-2] == "longdoc: 2 validation documents without an answer, counted as wrong."
     assert told[-1].startswith("trained on 6 documents in 2 steps and ")
 
 

@@ -49,11 +49,27 @@ def test_plain_lines_come_now_and_then_and_say_all() -> None:
     ]
     tell(measured(1, 0.25, True))
     tell(measured(2, 0.2, False))
-    assert said[3:] == ["epoch 1 of 4: validation 0.2500, the best so far"]
+    assert said[3:] == ["epoch 1 of 4: macro_f1 0.2500, the best so far"]
     clock.now += EVERY_SECONDS
     tell(measured(2, 0.2, False))
     assert said[4:] == ["validate: epoch 2 of 4, 6 of 6, macro f1 0.2000, about 5 min left"]
     assert not CONTROL.search("".join(said))
+
+
+def test_the_best_epoch_of_a_fast_run_is_said_too() -> None:
+    """Epochs of a tenth of a second each: the best one, the fourth, had no line."""
+    clock, said = Clock(), []
+    tell = PlainLines(said.append, clock)
+    for epoch in range(1, 5):
+        tell(measured(epoch, epoch / 10, True))
+        clock.now += 0.1
+    assert said == ["epoch 1 of 4: macro_f1 0.1000, the best so far"]
+    tell.lasting.end()
+    assert said[1:] == ["epoch 4 of 4: macro_f1 0.4000, the best so far"]
+    tell.lasting.end()
+    clock.now += 2
+    tell(measured(2, 0.2, True))
+    assert said[2:] == ["epoch 2 of 4: macro_f1 0.2000, the best so far"], "slow ones have a line each"
 
 
 def test_a_run_that_goes_on_says_so_and_counts_only_its_own_time() -> None:
@@ -92,7 +108,7 @@ def test_the_picture_shows_loss_score_speed_and_time_left() -> None:
     assert first.split() == ["train", *first.split()[1:2], *"11 of 40 epoch 2 of 4 about 44 s left".split()]
     assert second.startswith("loss 0.0909 █")
     assert "macro f1 0.2000 (best 0.2500, epoch 1)   2,346 tokens/s" in second
-    assert "epoch 1 of 4: validation 0.2500, the best so far" in screen.getvalue()
+    assert "epoch 1 of 4: macro_f1 0.2500, the best so far" in screen.getvalue()
 
 
 def test_the_picture_without_unicode_has_no_curve() -> None:
@@ -113,7 +129,7 @@ def test_dumb_terminals_and_pipes_get_plain_lines(terminal: str, monkeypatch, ca
     with show_training() as tell:
         assert isinstance(tell, PlainLines)
         tell(measured(1, 0.25, True))
-    assert capsys.readouterr().err == "epoch 1 of 4: validation 0.2500, the best so far\n"
+    assert capsys.readouterr().err == "epoch 1 of 4: macro_f1 0.2500, the best so far\n"
 
 
 def test_durations_and_curves_are_short() -> None:
