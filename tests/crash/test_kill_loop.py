@@ -54,10 +54,14 @@ def test_a_job_whose_workers_are_killed_one_by_one_goes_on_by_itself(whole, tmp_
     chance = random.Random(time.time_ns())
     options = ("--workers", 2, "--size", SIZE, "--delay", 0.2, "--max-attempts", 10)
     child = start(source, tmp_path / "out", *options)
-    killed = 0
+    killed, done = 0, 0
     while child.poll() is None and killed < 8:
         time.sleep(chance.uniform(0.5, 2.5))
-        killed += kill_one_worker(child, chance)
+        # Five deaths in a row of workers that never came to work end a job, and rightly so: some must come to work.
+        parts = len(list((tmp_path / "out").glob("part-*")))
+        if killed < 2 or parts > done:
+            done = parts
+            killed += kill_one_worker(child, chance)
     status, out, err = finish(child)
     assert status == 0, err
     assert killed >= 4, out

@@ -37,7 +37,8 @@ def test_a_folder_of_pdf_files_with_a_table_of_labels_trains_and_is_evaluated(ru
     assert "trained on 8 documents" in told
     test = ("--data", folder / "reports", "--data", folder / "valid.csv")
     told = run("evaluate", "--model", folder / "model", *test, *BY_FILE, *rest, "--output", folder / "eval").output
-    assert told.endswith(f"4 documents evaluated, 0 without an answer; in {folder / 'eval'}\n")
+    assert told.endswith(f", 0 without an answer; report in {folder / 'eval' / 'report.html'}\n")
+    assert told.startswith("4 documents, ")
     rows = [json.loads(line) for line in (folder / "eval" / "predictions.jsonl").read_text().splitlines()]
     assert [row["id"] for row in rows] == ["r10.pdf", "r11.pdf", "r8.pdf", "r9.pdf"]
     told = run("compare", "--config", TINY, *train, "--validation", folder / "reports", "--validation",
