@@ -111,7 +111,8 @@ def test_answers_are_looked_for_in_what_is_read(keep: str) -> None:
 def test_no_answer_is_said_by_the_least_of_the_chunks_and_by_the_margin() -> None:
     silent = answered(toy(12, 3), "out " * 40)
     assert (silent.answer, silent.spans, silent.abstained) == (None, (), False)
-    assert silent.logits == pytest.approx((0.0, NOWHERE))
+    best, nowhere = silent.logits  # a layer that is solved for scores may add the same to all of them
+    assert nowhere - best == pytest.approx(NOWHERE)
     assert silent.score > silent.answers[0].score
     for margin, answer in ((NOWHERE - 0.1, None), (NOWHERE + 0.1, "out")):
         decided = toy(12, 3, decisions=Decisions(no_answer_margin=margin))
