@@ -84,7 +84,8 @@ def test_a_missing_field_is_counted_and_placed(purpose, message: str) -> None:
         (
             "evaluation",
             "the model must know every label of the evaluation documents, but 2 of 3 have a label that is not among "
-            "its 2 (1 different one; numbers 2, 3). Is it a typo? Correct the data, or train a model with these labels.",
+            "its 2 (1 different one; numbers 2, 3). Is it a typo? Correct the data, or train a model with these "
+            "labels.",
         ),
     ],
 )
