@@ -55,7 +55,6 @@ def _network() -> tuple[Encoder, torch.Tensor]:
         scores = torch.zeros(width, 2)
         scores[1] = NOWHERE / 2
         scores[4:] = torch.tensor(list(WORDS.values()), dtype=torch.float32)
-        # States are normalised, so their sums are alike: the rank is not full, and float32 cannot always tell.
         known = torch.cat([state, torch.ones(width, 1)], dim=1).double()
         solved = torch.linalg.lstsq(known, scores.double(), driver="gelsd").solution
     return encoder, solved.T.float()
