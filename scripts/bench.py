@@ -1,126 +1,67 @@
-"""Measure ours against a named peer, alternately in one run: medians, spreads, ratios, versions, threads.
+"""Ours and what people would take instead, asked in turn on the same long documents: medians, spreads, accuracy.
 
-python scripts/bench.py --suite determinism --json bench.json
-python scripts/bench.py --suite transformers --quick
+python scripts/bench.py --suite encode --quick
+python scripts/bench.py --suite encode tokenize train --json bench.json
+python scripts/bench.py --table bench.json
+
+Peers that are not installed say so: `pip install -c constraints.txt -e ".[bench]"` brings them. The documents come from
+an installed package of licence texts, which the same extra brings. No network is used.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import platform
-import statistics
-import time
-from collections.abc import Callable
-from importlib.metadata import version
+import os
+import shlex
+import sys
+import tempfile
 from pathlib import Path
+from typing import Any
 
-import torch
-
-from longdoc.checkpoints import resolve_checkpoint
-from longdoc.pipeline import Pipeline, PredictionConfig
-from longdoc.precision import PrecisionConfig
-from longdoc.text.batching import BatchingConfig
-from longdoc.text.tokenizing import DocumentTokenizer
-from longdoc.types import Document
-
-Candidates = dict[str, Callable[[], None]]
-
-
-def long_documents(count: int) -> list[Document]:
-    """Real licence texts of all lengths, from the installed package, every n-th in the order of their names."""
-    import licensedcode
-
-    paths = sorted((Path(licensedcode.__path__[0]) / "data" / "licenses").glob("*.LICENSE"))
-    texts = [path.read_text(encoding="utf-8").split("\n---\n", 1)[-1] for path in paths[:: max(1, len(paths) // count)]]
-    return [Document(id=str(number), text=text) for number, text in enumerate(texts[:count]) if text.strip()]
-
-
-def ours(deterministic: bool) -> Pipeline:
-    """MiniLM with a random head, float32."""
-    batching = BatchingConfig(deterministic=deterministic)
-    settings = PredictionConfig(batching=batching, precision=PrecisionConfig(dtype="fp32"))
-    return Pipeline.from_checkpoint("default", labels=("a", "b"), prediction=settings)
-
-
-def determinism(documents: list[Document]) -> Candidates:
-    """What bit-equal scores cost: fixed batch shapes beside batches packed freely."""
-    fixed, free = ours(True), ours(False)
-    return {"fixed shapes": lambda: list(fixed.stream(documents)), "free batches": lambda: list(free.stream(documents))}
-
-
-def transformers(documents: list[Document]) -> Candidates:
-    """The loop that people write: overflowing tokens, padded batches of 16 in document order, a mean of vectors."""
-    from transformers import AutoModel, AutoTokenizer
-
-    folder = resolve_checkpoint("default")
-    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
-    pipeline = ours(True)
-
-    @torch.inference_mode()
-    def loop() -> None:
-        for document in documents:
-            chunks = tokenizer(document.text, max_length=512, truncation=True, stride=128,
-                               return_overflowing_tokens=True)["input_ids"]  # fmt: skip
-            vectors = []
-            for start in range(0, len(chunks), 16):
-                batch = tokenizer.pad({"input_ids": chunks[start : start + 16]}, return_tensors="pt")
-                hidden = model(**batch).last_hidden_state
-                mask = batch["attention_mask"][..., None]
-                vectors.append((hidden * mask).sum(1) / mask.sum(1))
-            torch.cat(vectors).mean(0)
-
-    return {"longdoc": lambda: list(pipeline.stream(documents)), "transformers loop": loop}
-
-
-SUITES = {"determinism": determinism, "transformers": transformers}
+from benchmarks import SUITES
+from benchmarks.alternate import Candidate, alternate
+from benchmarks.report import report, table
 
 
 def main() -> None:
-    """Alternate the candidates, print the medians, write JSON."""
+    """Measure the suites, print a table of each, write JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--suite", choices=sorted(SUITES), required=True)
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--documents", type=int, default=40)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--quick", action="store_true", help="10 documents, 3 rounds")
+    asked = parser.add_mutually_exclusive_group(required=True)
+    asked.add_argument("--suite", choices=sorted(SUITES), nargs="+", help="what to measure")
+    asked.add_argument("--table", type=Path, metavar="JSON", help="print the tables of an earlier run")
+    parser.add_argument("--json", type=Path, help="where to write all numbers; written anew after each suite")
+    parser.add_argument("--rounds", type=int, help="how often each is timed")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="cores that each may use")
+    parser.add_argument("--documents", type=int, help="how many, where a suite reads many")
+    parser.add_argument("--only", nargs="+", default=(), help="candidates whose name has one of these in it")
+    parser.add_argument("--quick", action="store_true", help="each suite in under three minutes")
     options = parser.parse_args()
-    if options.quick:
-        options.documents, options.rounds = 10, 3
-    documents = long_documents(options.documents)
-    tokenizer = DocumentTokenizer.from_folder(resolve_checkpoint("default"))
-    tokens = sum(len(segment.token_ids) for document in documents for segment in tokenizer.segments(document.text))
-    candidates = SUITES[options.suite](documents)
-    seconds: dict[str, list[float]] = {name: [] for name in candidates}
-    for round_number in range(options.rounds + 1):
-        for name, work in candidates.items():
-            start = time.perf_counter()
-            work()
-            if round_number:  # the first round warms caches up
-                seconds[name].append(time.perf_counter() - start)
-    first = statistics.median(next(iter(seconds.values())))
-    report = {
-        "suite": options.suite,
-        "documents": len(documents),
-        "tokens": tokens,
-        "threads": torch.get_num_threads(),
-        "machine": platform.machine(),
-        "versions": {name: version(name) for name in ("torch", "transformers", "tokenizers")},
-        "results": {
-            name: {
-                "tokens_per_second": tokens / statistics.median(times),
-                "lowest": tokens / max(times),
-                "highest": tokens / min(times),
-                "time_over_first": statistics.median(times) / first,
-            }
-            for name, times in seconds.items()
-        },
-    }
-    for name, row in report["results"].items():
-        print(f"{name:20} {row['tokens_per_second']:8.0f} tokens/s  [{row['lowest']:.0f} to {row['highest']:.0f}]  "
-              f"time x{row['time_over_first']:.3f}")  # fmt: skip
-    if options.json:
-        options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    if options.table:
+        results = json.loads(options.table.read_text(encoding="utf-8"))
+        print("\n\n".join(table(result) for result in results["suites"]))
+        return
+    found: dict[str, Any] = {"command": shlex.join(["python", *sys.argv]), "suites": []}
+    for name in options.suite:
+        found["suites"].append(measured(name, options))
+        print(table(found["suites"][-1]) + "\n", flush=True)
+        if options.json:
+            options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+def measured(name: str, options: argparse.Namespace) -> dict[str, Any]:
+    """One suite as JSON; vectors are compared and then thrown away."""
+    suite = SUITES[name]
+    rounds = options.rounds or (suite.quick_rounds if options.quick else suite.rounds)
+    with tempfile.TemporaryDirectory() as folder:
+        candidates: list[Candidate] = []
+        for number, candidate in enumerate(suite.candidates(options.quick, options.documents)):
+            if "vectors" in candidate.options:
+                candidate.options["vectors"] = f"{folder}/{number}.npy"
+            if not options.only or any(part in candidate.name for part in options.only):
+                candidates.append(candidate)
+        found = alternate(candidates, rounds, options.threads, suite.warm)
+        return report(name, candidates, found, options.threads, rounds)
 
 
 if __name__ == "__main__":
