@@ -39,6 +39,8 @@ class LinearSettings(Config):
     """What the scores of encoder and readout are multiplied by."""
     words_weight: float = Field(ge=0)
     """What the scores of the linear classifier are multiplied by."""
+    shifts: tuple[float, ...] = ()
+    """What is added to each of the K scores; empty = nothing."""
     documents: int = Field(ge=1)
     """How many validation documents the weights were fitted on."""
     train_documents: int = Field(ge=1)
@@ -50,6 +52,8 @@ class LinearSettings(Config):
     def mix(self, model_scores: NDArray[np.float32], word_scores: NDArray[np.float64]) -> NDArray[np.float32]:
         """Scores (1, K) of the model and (K,) of the classifier -> (1, K), added up in float64."""
         mixed = self.model_weight * model_scores.astype(np.float64) + self.words_weight * word_scores
+        if self.shifts:
+            mixed += np.array(self.shifts)
         return mixed.astype(np.float32)
 
     @property

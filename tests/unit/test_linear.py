@@ -108,13 +108,31 @@ def test_the_weights_have_the_least_loss_of_all_that_could_be(name: str) -> None
         drawn = (random.random((80, 1)) > probability.cumsum(axis=1)).sum(axis=1)
         targets = [torch.tensor(int(label)) for label in drawn.clip(max=probability.shape[1] - 1)]
 
-    def loss(a: float, b: float) -> float:
-        return float(task.loss()(torch.from_numpy(a * model + b * words), targets).mean())
+    def loss(a: float, b: float, shift: np.ndarray) -> float:
+        scores = torch.from_numpy(a * model + b * words + shift)
+        answers = 2 if name == "multi_label" else 1
+        around = shift - shift.mean()
+        return float(task.loss()(scores, targets).mean()) * answers + float((around**2).sum()) * 2 / 80
 
     found = loss(*mixing_weights(task, model, words, targets))
-    elsewhere = min(loss(a, b) for a in np.linspace(0, 5, 26) for b in np.linspace(0, 5, 26))
-    assert found <= elsewhere + 2e-3
+    steps = np.linspace(0, 4, 11)
+    for shift in ([0, 0], [0.3, 0], [0, 0.3], [0.3, 0.3], [-0.3, 0], [0, -0.3], [-0.3, -0.3]):
+        assert found <= min(loss(a, b, np.array(shift)) for a in steps for b in steps) + 1e-6
     assert mixing_weights(task, np.zeros_like(model), words, targets)[1] >= 0
+
+
+def test_words_that_are_right_about_the_order_and_shy_are_shifted_and_count_in_full() -> None:
+    """A rare label: the words say it clearly, but never over one half, as a regularised classifier does."""
+    task = label_task("multi_label")
+    random = np.random.default_rng(5)
+    right = random.random((400, 3)) < 0.05
+    words = np.where(right, -1.0, -5.0) + random.normal(0, 0.5, right.shape)
+    model = np.where(right, 1.0, -1.0) + random.normal(0, 2, right.shape)
+    targets = [torch.tensor(row, dtype=torch.float32) for row in right]
+    of_model, of_words, shifts = mixing_weights(task, model, words, targets)
+    mixed = of_model * model + of_words * words + shifts
+    assert of_words > 4 * of_model
+    assert ((mixed > 0) == right).mean() > 0.99
 
 
 def test_words_that_mislead_count_nothing() -> None:
@@ -146,7 +164,8 @@ def hybrid(tiny_pipeline: Pipeline) -> Pipeline:
     settings = pipeline.settings.linear
     assert settings is not None
     # whatever was fitted, both must count for the tests below
-    pipeline.add_linear(linear, settings.model_copy(update={"model_weight": 0.7, "words_weight": 1.3}))
+    counted = {"model_weight": 0.7, "words_weight": 1.3, "shifts": (0.1, 0.0, -0.2)}
+    pipeline.add_linear(linear, settings.model_copy(update=counted))
     assert len(mixed) == 12
     return pipeline
 
@@ -158,7 +177,7 @@ def test_scores_are_the_weighted_sum(hybrid: Pipeline, tiny_pipeline: Pipeline) 
         alone = np.array(tiny_pipeline.predict([document])[0].logits)
         words = np.log(np.clip(hybrid.linear.probabilities(document.text), 0.5 / 31, 1 - 0.5 / 31))
         answer = hybrid.predict([document])[0]
-        assert answer.logits == pytest.approx(0.7 * alone + 1.3 * words, abs=1e-6)
+        assert answer.logits == pytest.approx(0.7 * alone + 1.3 * words + [0.1, 0.0, -0.2], abs=1e-6)
         scores = task.probabilities(np.array(answer.logits), hybrid.settings.decisions.temperature)
         assert [item.score for item in answer.labels] == pytest.approx(sorted(scores, reverse=True))
 
@@ -249,3 +268,6 @@ def test_numbers_have_no_labels_to_add_scores_to(tiny_pipeline: Pipeline) -> Non
     fields = dict(tiny_pipeline.settings) | {"task": "regression", "labels": ("value",), "linear": words}
     with pytest.raises(ValueError, match=r"`linear` adds scores of labels, but the task regression has none\."):
         type(tiny_pipeline.settings)(**fields)
+    shifted = words.model_copy(update={"shifts": (0.5, 0.5)})
+    with pytest.raises(ValueError, match=r"`linear\.shifts` must have 3 entries, but has 2 instead\."):
+        type(tiny_pipeline.settings)(**dict(tiny_pipeline.settings) | {"linear": shifted})

@@ -57,6 +57,10 @@ class ModelSettings(Config):
         task.check_fitted(self.decisions, self.labels)
         if self.linear is not None and not isinstance(task, LabelTask):
             raise ValueError(f"`linear` adds scores of labels, but the task {self.task} has none.")
+        if self.linear is not None and self.linear.shifts and len(self.linear.shifts) != self.scores:
+            raise ValueError(
+                f"`linear.shifts` must have {self.scores} entries, but has {len(self.linear.shifts)} instead."
+            )
         return self
 
     @property

@@ -1,5 +1,9 @@
 """A model and a linear classifier over words, added up: what each counts is fitted on validation documents.
 
+Stacked generalisation (Wolpert 1992; with weights that are not negative, Breiman 1996), with few parameters, because
+validation documents are few: one factor for all scores of the model, one for all of the words, one shift of all scores,
+and for each score a shift of its own that is held near it.
+
 Shape letters: B documents, K scores.
 """
 
@@ -10,6 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
+from scipy.optimize import minimize
 
 from longdoc.linear import LinearClassifier, LinearSettings
 from longdoc.pipeline import Pipeline
@@ -21,8 +26,10 @@ from longdoc.types import Document, DocumentPrediction, DocumentResult
 
 __all__ = ["add_words", "mixing_weights"]
 
-_COARSE = np.concatenate([[0.0], 2.0 ** np.arange(-6, 6)])
-_FINER = (0.5, 0.25, 0.125)  # steps of the exponents
+_MOST = 32.0
+"""The largest factor. A larger one would only say how sure to be, which the temperature says."""
+_SPREAD = 0.5
+"""How far the shift of one score is from what all are shifted by, as a standard deviation in logits."""
 
 
 def add_words(
@@ -63,8 +70,10 @@ def add_words(
         scores = np.array([result.logits for _, result in answered])
         heard = np.stack([words[id(document)] for document, _ in answered])
         targets = task.targets([document for document, _ in answered], pipeline.labels)
-        of_model, of_words = mixing_weights(task, scores, heard, targets)
-        settings = settings.model_copy(update={"model_weight": of_model, "words_weight": of_words})
+        of_model, of_words, shifts = mixing_weights(task, scores, heard, targets)
+        settings = settings.model_copy(
+            update={"model_weight": of_model, "words_weight": of_words, "shifts": tuple(shifts.tolist())}
+        )
         pipeline.add_linear(linear, settings)
     mixed: list[DocumentResult] = []
     for document, result in zip(validation, results, strict=True):
@@ -77,24 +86,33 @@ def add_words(
 
 def mixing_weights(
     task: LabelTask, model_scores: Floats, word_scores: Floats, targets: Sequence[torch.Tensor]
-) -> tuple[float, float]:
-    """The two factors, not negative, with the least mean loss of model * factor + words * factor.
+) -> tuple[float, float, Floats]:
+    """The factors of model and words, from 0 to 32, and the shifts (K,) whose sum of scores has the least loss.
 
-    The loss is convex in the factors; they are searched for on a grid of powers of two from 1/64 to 32, and 0, that is
-    made finer around the best point. More than 32 would only say how sure to be, which the temperature says.
+    A linear classifier of rare labels is shy: right about the order of documents and too low for all of them. Without
+    shifts only a small factor makes up for that, and the words would count for less than they know.
+
+    The loss is that of all answers together, and for each shift the penalty of a normal distribution around what all
+    are shifted by. It is convex in everything that is fitted.
 
     Args:
         model_scores, word_scores: (B, K).
         targets: B.
     """
     loss = task.loss()
+    documents, width = model_scores.shape
+    model, words = (torch.from_numpy(np.asarray(each, dtype=np.float64)) for each in (model_scores, word_scores))
+    answers = width if task.several else 1  # the loss of several labels is a mean over them
 
-    def mean(factors: tuple[float, float]) -> float:
-        mixed = torch.from_numpy(factors[0] * model_scores + factors[1] * word_scores)
-        return float(loss(mixed, targets).mean())
+    def objective(values: Floats) -> tuple[float, Floats]:
+        fitted = torch.tensor(values, dtype=torch.float64, requires_grad=True)
+        around = fitted[3:]
+        mixed = fitted[0] * model + fitted[1] * words + fitted[2] + around
+        total = loss(mixed, targets).mean() * answers + around.square().sum() / (2 * _SPREAD**2 * documents)
+        (slope,) = torch.autograd.grad(total, fitted)
+        return float(total.detach()), slope.numpy()
 
-    best = min(((float(a), float(b)) for a in _COARSE for b in _COARSE), key=mean)
-    for step in _FINER:
-        around = 2.0 ** (step * np.arange(-2, 3))
-        best = min(((best[0] * float(a), best[1] * float(b)) for a in around for b in around), key=mean)
-    return best
+    start = np.concatenate([[0.5, 0.5], np.zeros(1 + width)])
+    bounds = [(0.0, _MOST)] * 2 + [(None, None)] * (1 + width)
+    found = minimize(objective, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"maxiter": 1000}).x
+    return float(found[0]), float(found[1]), np.asarray(found[2] + found[3:], dtype=np.float64)
