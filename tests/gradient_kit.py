@@ -34,11 +34,11 @@ CHUNKS = (1, 9, 2, 4, 1, 6, 3)
 """Of the documents: seven, so that the last of their steps has one."""
 
 
-def _token_readouts(task: Task) -> list[dict[str, Any]]:
-    """The readouts that score tokens for this task; a chain of tags learns otherwise than tags alone."""
+def _other_readouts(task: Task) -> list[dict[str, Any]]:
+    """The readouts of this task that score no whole documents; a chain of tags learns otherwise than tags alone."""
     found = []
     for kind in get_args(ReadoutKind):
-        if kind.whole_documents:
+        if kind.scored == "documents":
             continue
         name = kind.model_fields["kind"].default
         choices = [{}, {"decoder": "crf", "scheme": "bioes"}] if "decoder" in kind.model_fields else [{}]
@@ -57,7 +57,7 @@ def _takes(task: Task, config: dict[str, Any]) -> bool:
 CASES = [
     (task.name, config)
     for task in TASKS
-    for config in (*[c for c in EVERY if _takes(task, c)], *_token_readouts(task))
+    for config in (*[c for c in EVERY if _takes(task, c)], *_other_readouts(task))
 ]  # fmt: skip
 
 
@@ -134,7 +134,8 @@ class OneStep:
     def step(self, batch_size: int, processes: int = 1, rank: int = 0) -> Step:
         """The first step of an epoch, of two batches on each process."""
         sizes = [example.tokens for example in self.examples]
-        return EpochSampler(sizes, batch_size, 4, processes, rank).optimiser_steps(0, 2)[0]
+        groups = [int(example.target) for example in self.examples] if self.pipeline.task.learns_in_twos else None
+        return EpochSampler(sizes, batch_size, 4, processes, rank, groups).optimiser_steps(0, 2)[0]
 
     def by_row_cache(self, step: Step) -> Gradients:
         """As training computes them, summed over processes."""

@@ -20,7 +20,7 @@ def every_readout_config() -> list[dict[str, Any]]:
     """Default pooling and head; each merger of each kind that scores documents as a whole."""
     configs: list[dict[str, Any]] = []
     for kind in get_args(ReadoutKind):
-        if not kind.whole_documents:
+        if kind.scored != "documents":
             continue
         name = kind.model_fields["kind"].default
         if "merger" not in kind.model_fields:

@@ -20,6 +20,7 @@ from longdoc.checkpoints.classifiers import start_readout
 from longdoc.checkpoints.language_models import new_language_head, start_language_model
 from longdoc.checkpoints.native import ModelSettings, refuse_other_model
 from longdoc.checkpoints.resolve import pinned_name
+from longdoc.checkpoints.sentence_transformers import pooled_as_before
 from longdoc.checkpoints.vocabulary import check_vocabulary
 from longdoc.config import RunConfig, dump_resolved, load_config
 from longdoc.errors import ConfigurationError, DataError, LongDocError, UsageError
@@ -382,7 +383,8 @@ def build_pipeline(config: RunConfig, labels: Sequence[str]) -> Pipeline:
         if checkpoint is None:
             readout: Readout = config.model.readout.build(encoder.config.width, settings.scores)
         else:
-            asked = config.model.readout if "readout" in config.model.model_fields_set else None
+            settings = settings.model_copy(update={"readout": pooled_as_before(settings.readout, source)})
+            asked = settings.readout if "readout" in config.model.model_fields_set else None
             readout, readout_config = start_readout(checkpoint, settings, asked)
             adopt_answer_head(readout, source)
             settings = settings.model_copy(update={"readout": readout_config})

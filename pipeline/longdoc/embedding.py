@@ -2,8 +2,8 @@
 
 A part's vector is made of token states that have seen the text around them ("late chunking", Guenther et al. 2024,
 arXiv 2409.04701): the encoder reads overlapping chunks, each token's state is taken from the chunk where its context
-is widest, and only then are the states of a part pooled. Nothing here is trained; contrastive training is for other
-tools, and what they train is read as it is.
+is widest, and only then are the states of a part pooled. Nothing here is trained: what the task `embedding` or other
+tools have trained is read as it is.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from longdoc.errors import ConfigurationError, DocumentError, UsageError
 from longdoc.nn import Encoder
 from longdoc.nn.exact import exact
 from longdoc.nn.readout import ReadoutConfig
-from longdoc.nn.readout.embedding import ChunkWeights, EmbeddingPooling, EmbeddingReadout
+from longdoc.nn.readout.embedding import ChunkWeights, EmbeddingPooling, EmbeddingReadout, EmbeddingReadoutConfig
 from longdoc.passages import passages_read, split_passages
 from longdoc.precision import Placement, PrecisionConfig, choose_placement
 from longdoc.repeats import ChunkMemory
@@ -431,11 +431,14 @@ def open_embedder(
 
 
 def recipe_of_readout(readout: ReadoutConfig, settings: EmbeddingConfig) -> VectorRecipe:
-    """How a model of ours makes vectors: pooled as its readout pools chunks, else by the mean over core tokens.
+    """How a model of ours makes vectors: as it was trained to, of length 1; one that was trained for something else as
+    its readout pools chunks, else by the mean over core tokens.
 
     Raises:
         ConfigurationError: a prompt is asked for by name, and the model has none.
     """
+    if isinstance(readout, EmbeddingReadoutConfig):
+        return _recipe(SentenceSettings(pooling=readout.pooling or "mean", normalize=True), settings)
     named = str(getattr(readout, "pooling", "mean"))
     pooling: EmbeddingPooling = "cls" if named == "cls" else "max" if named == "max" else "mean"
     return _recipe(SentenceSettings(pooling=pooling), settings, specials=named == "mean_with_specials")

@@ -162,6 +162,7 @@ class Pipeline:
         from longdoc.checkpoints.answerers import adopt_answer_head
         from longdoc.checkpoints.classifiers import own_task, start_readout
         from longdoc.checkpoints.resolve import pinned_name
+        from longdoc.checkpoints.sentence_transformers import pooled_as_before
 
         if isinstance(labels, str):
             raise UsageError("`labels` must be a list of names, but is one string. Pass labels=['yes', 'no'].")
@@ -181,6 +182,7 @@ class Pipeline:
         tokenizer = read_tokenizer(folder, checkpoint.encoder.config)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
+            chosen = chosen.model_copy(update={"readout": pooled_as_before(chosen.readout, folder)})
             asked = chosen.readout if "readout" in settings else None
             readout, readout_config = start_readout(checkpoint, chosen, asked)
             adopt_answer_head(readout, folder)
@@ -345,9 +347,10 @@ class Pipeline:
             text_column: of a table, what holds the texts; None = `text`.
 
         Raises:
-            UsageError: `documents` is one text or no iterable at all, or a table without that column; at once, not with
-                the first answer.
+            UsageError: `documents` is one text or no iterable at all, or a table without that column, or the model
+                answers nothing, as one that makes vectors; at once, not with the first answer.
         """
+        self.task.check_answering()
         rows = self.stream_rows(documents, text_column)
         return (item if isinstance(item, DocumentFailure) else self.answer(item) for item in rows)
 

@@ -34,8 +34,8 @@ def mergers_of(readout: Any) -> list[str]:
 
 CONFIGS: list[dict[str, Any]] = []
 for readout_kind in get_args(Kinds) or (Kinds,):
-    if not readout_kind.whole_documents:
-        continue  # scores of tokens have promises and a suite of their own: test_token_readouts.py
+    if readout_kind.scored != "documents":
+        continue  # what else there is has promises and suites of its own: test_token_readouts.py, test_embedding.py
     config: dict[str, Any] = {"kind": readout_kind.model_fields["kind"].default}
     parts = {
         "pooling": list(POOLINGS),

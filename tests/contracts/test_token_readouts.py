@@ -19,7 +19,7 @@ from longdoc.nn.readout import Readout, ReadoutConfig, ReadoutKind, TokensReadou
 from longdoc.spans.tags import Scheme
 from nn_kit import batch_of, padded, randomised, some_ids, tiny_encoder
 
-KINDS = [kind for kind in get_args(ReadoutKind) if not kind.whole_documents and kind.tokens_once]
+KINDS = [kind for kind in get_args(ReadoutKind) if kind.scored == "tokens" and kind.tokens_once]
 HEADS = [kind.model_fields["kind"].default for kind in get_args(HeadKind)]
 CONFIGS = [{"kind": kind.model_fields["kind"].default, "head": {"kind": head}} for kind in KINDS for head in HEADS]
 every_config = pytest.mark.parametrize("config", CONFIGS, ids=[f"{c['kind']}-{c['head']['kind']}" for c in CONFIGS])

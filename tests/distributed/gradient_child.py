@@ -41,9 +41,16 @@ def main() -> None:
             "same_draws": distance(found, expected),
         }
         if not dropout:
-            said["alone"] = distance(found, one.by_full_graph([step.members], len(step.members)))
+            together = _every_batch(one) if one.pipeline.task.learns_in_twos else [step.members]
+            said["alone"] = distance(found, one.by_full_graph(together, len(step.members)))
         if one.accelerator.is_main_process:
             print(json.dumps(said), flush=True)
+
+
+def _every_batch(one: OneStep) -> list[tuple[int, ...]]:
+    """Those of all processes: where documents learn from each other, they do so within a batch of one process."""
+    processes = one.accelerator.num_processes
+    return [batch for rank in range(processes) for batch in one.step(2, processes, rank).batches]
 
 
 if __name__ == "__main__":

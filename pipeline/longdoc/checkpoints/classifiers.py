@@ -107,7 +107,7 @@ def start_readout(
     scored = [len(tensor) for name, tensor in checkpoint.head.items() if name == "head.output.bias"]
     fits = set(known) == set(labels) and scored == [len(known)]
     chosen = asked if asked is not None else own.readout(checkpoint.config) if own is not None and fits else None
-    config = task.default_readout() if chosen is None else chosen
+    config = settings.readout if chosen is None else chosen
     readout = config.build(checkpoint.encoder.config.width, task.classes(labels, config))
     format = None if checkpoint.family is None or task.problem_type is None else checkpoint.family.classifier
     if format is None or format.describe(config, checkpoint.config) is None:

@@ -15,9 +15,10 @@ from typing import Any
 
 from longdoc.checkpoints.weights import read_json
 from longdoc.errors import CheckpointError
+from longdoc.nn.readout import EmbeddingReadoutConfig, ReadoutKind
 from longdoc.nn.readout.embedding import EmbeddingPooling
 
-__all__ = ["SentenceSettings", "read_sentence_settings"]
+__all__ = ["SentenceSettings", "pooled_as_before", "read_sentence_settings"]
 
 _MODES: dict[str, EmbeddingPooling] = {
     "pooling_mode_mean_tokens": "mean",
@@ -93,6 +94,18 @@ def read_sentence_settings(folder: Path) -> SentenceSettings:
         default_prompt=default if isinstance(default, str) else None,
         pools_prompt=pooling[1],
     )
+
+
+def pooled_as_before(readout: ReadoutKind, folder: Path) -> ReadoutKind:
+    """The readout of a model that starts from a checkpoint: vectors are pooled as the checkpoint says, unless it is
+    known how they shall be.
+
+    Raises:
+        CheckpointError: as `read_sentence_settings`.
+    """
+    if not isinstance(readout, EmbeddingReadoutConfig) or readout.pooling is not None:
+        return readout
+    return readout.model_copy(update={"pooling": read_sentence_settings(folder).pooling})
 
 
 def _modules(folder: Path) -> list[tuple[str, str]]:

@@ -52,10 +52,12 @@ def explain(
         from longdoc.report.explaining import explained
         from longdoc.report.folder import check_report_folder, write_reports
         from longdoc.report.html import ExplainedDocument, explanation_page
+        from longdoc.tasks import task_named
         from longdoc.types import Document, DocumentFailure
 
         base = own_chunking(model, config, overrides)
         resolved = settled(load(config, overrides, "explain", HEEDS, base), model)
+        task_named(resolved.model.task).check_answering()
         one_page = output.suffix.lower() in (".html", ".htm")
         (check_file_output if one_page else check_folder_output)(output)
         check_apart(output, {"--input": inputs, "--model": [model]}, homes=("--model",))

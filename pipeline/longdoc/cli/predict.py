@@ -64,6 +64,7 @@ def predict(
         base = own_chunking(model, config, overrides)
         resolved = settled(load(config, overrides, "predict", HEEDS, base), model)
         check_apart(output, {"--input": [*inputs, *(more or [])], "--model": [model]}, homes=("--model",))
+        task_named(resolved.model.task).check_answering()
         given = {"engine": engine, "workers": workers, "max_failures": max_failures, "evidence": evidence}
         job = resolved.job.model_validate(
             resolved.job.model_dump() | {key: value for key, value in given.items() if value is not None}

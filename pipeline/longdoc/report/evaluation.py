@@ -12,7 +12,7 @@ from longdoc.errors import counted
 __all__ = ["evaluation_plots", "metrics_table"]
 
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_COLUMNS = ("precision", "recall", "f1", "average_precision", "exact_f1", "partial_f1", "type_f1")
+_COLUMNS = ("precision_at_1", "precision", "recall", "f1", "average_precision", "exact_f1", "partial_f1", "type_f1")
 _INK, _FAINT, _BLUE, _ORANGE = "#1a1a1a", "#d5d5d5", "#0b5cad", "#b45309"
 
 
@@ -34,7 +34,7 @@ def metrics_table(metrics: Mapping[str, Any]) -> str:
         for name, value in abstention.items():
             if isinstance(value, float) or value is None:
                 lines.append(f"    {name:<24}  {_number(value):>6}")
-    if rows := metrics.get("per_label"):
+    if rows := metrics.get("per_label") or metrics.get("by_label"):
         width = max(len("label"), *(len(row["label"]) for row in rows))
         columns = [column for column in _COLUMNS if column in rows[0]]
         lines.append(f"  {'label':<{width}}  support  " + "  ".join(columns))

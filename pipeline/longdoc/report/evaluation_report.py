@@ -38,7 +38,7 @@ def write_report(
         CannotWriteError: the folder takes no files.
     """
     task, labels = pipeline.task, pipeline.labels
-    says_places = any(task.outcome(*pair, labels).places for pair in zip(documents, results, strict=True))
+    says_places = any(outcome.places for outcome in task.outcomes(documents, results, labels))
     explained = [] if says_places else explained_sample(pipeline, documents, results, sample, progress)
     findings = evaluation_findings(task, documents, results, labels, explained)
     worst = with_strips(pipeline, documents, results, findings.surprises, progress)

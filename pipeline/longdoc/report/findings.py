@@ -138,7 +138,7 @@ def evaluation_findings(
             without looking at the answers. Not needed where the data say the places.
         most: how many errors at most.
     """
-    outcomes = [task.outcome(document, result, labels) for document, result in zip(documents, results, strict=True)]
+    outcomes = task.outcomes(documents, results, labels)
     scores = np.array([outcome.score for outcome in outcomes])
     measured = np.flatnonzero(np.isfinite(scores))
     tokens = np.array([result.n_tokens for result in results])

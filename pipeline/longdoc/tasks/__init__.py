@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from longdoc.tasks.base import Task
+from longdoc.tasks.embedding import Embedding
 from longdoc.tasks.multi_label import MultiLabel
 from longdoc.tasks.ordinal import Ordinal
 from longdoc.tasks.question_answering import QuestionAnswering
@@ -15,7 +16,10 @@ from longdoc.tasks.spans import Spans
 __all__ = ["TASKS", "Task", "TaskName", "task_named"]
 
 # A new kind is one file and one name in this line.
-TASKS: tuple[Task, ...] = (SingleLabel(), MultiLabel(), Regression(), Ordinal(), Spans(), QuestionAnswering())
+TASKS: tuple[Task, ...] = (
+    *(SingleLabel(), MultiLabel(), Regression(), Ordinal(), Spans(), QuestionAnswering()),
+    Embedding(),
+)
 
 _BY_NAME = {task.name: task for task in TASKS}
 

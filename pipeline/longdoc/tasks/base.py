@@ -48,6 +48,7 @@ class Task(ABC):
         pipeline_tag: what model hubs call such a task.
         needs_tokens: whether targets and answers need the places of tokens in the text.
         keeps_loss: whether the loss of a document is known only while its scores are there.
+        learns_in_twos: whether documents learn from others of their batch with the same target, a whole number.
         metric_names: what can decide on the best epoch, beside `auto`.
         automatic: what `auto` means.
         lower_is_better: names of the measures of which less is better.
@@ -63,6 +64,7 @@ class Task(ABC):
     pipeline_tag: ClassVar[str] = "text-classification"
     needs_tokens: ClassVar[bool] = False
     keeps_loss: ClassVar[bool] = False
+    learns_in_twos: ClassVar[bool] = False
     metric_names: ClassVar[tuple[str, ...]]
     automatic: ClassVar[str]
     lower_is_better: ClassVar[frozenset[str]] = frozenset({"loss"})
@@ -167,10 +169,10 @@ class Task(ABC):
         Raises:
             ValueError: it cannot; the sentence says which can.
         """
-        if not readout.whole_documents:
+        if readout.scored != "documents":
             raise ValueError(
                 f"`readout` must score whole documents for the task {self.name}, but the kind {readout.kind} scores "
-                "tokens. Choose vectors, logits or label_attention, or another `model.task`."
+                f"{readout.scored}. Choose vectors, logits or label_attention, or another `model.task`."
             )
 
     def settle(self, readout: ReadoutKind, documents: Sequence[Document]) -> ReadoutKind:
@@ -243,7 +245,26 @@ class Task(ABC):
         self.check_loss(wishes, labels)
         return self.loss(readout, targets, readout.classes, wishes.class_weights)
 
+    def check_batches(self, batches: Sequence[Sequence[torch.Tensor]]) -> Sequence[str]:
+        """What one should know of how documents fall into batches, in sentences.
+
+        Args:
+            batches: the targets of each batch of the first epoch on this process.
+
+        Raises:
+            ConfigurationError: nothing can be learned from such batches.
+        """
+        return ()
+
     # -- answering
+
+    def check_answering(self) -> None:
+        """Refuse to answer documents, where a task has nothing to say of one by itself.
+
+        Raises:
+            UsageError: such is this one; the sentence says what its models are for.
+        """
+        return None
 
     @abstractmethod
     def answer(
@@ -326,6 +347,12 @@ class Task(ABC):
     @abstractmethod
     def outcome(self, document: Document, result: DocumentResult, labels: Sequence[str]) -> Outcome:
         """How one labelled document came out, for reports. Words of the document are never in it."""
+
+    def outcomes(
+        self, documents: Sequence[Document], results: Sequence[DocumentResult], labels: Sequence[str]
+    ) -> list[Outcome]:
+        """How all documents of an evaluation came out, each by itself unless they are answers to each other."""
+        return [self.outcome(document, result, labels) for document, result in zip(documents, results, strict=True)]
 
     # -- deciding
 

@@ -17,6 +17,7 @@ from longdoc.tasks import Task
 from longdoc.tasks.gold import which
 from longdoc.text.chunking import Chunker, PreparedDocument, prepare_many
 from longdoc.text.tokenizing import DocumentTokenizer
+from longdoc.training.twos import in_twos, twos_of
 from longdoc.types import Chunk, Document, short_digest
 
 __all__ = [
@@ -169,9 +170,18 @@ class EpochSampler:
         batch_size: documents of a step on one process.
         seed: of the permutation.
         processes, rank: how many processes share a step, and which one this is.
+        groups: of each example; those of one group then come in twos, which one process gets. None = each for itself.
     """
 
-    def __init__(self, sizes: Sequence[int], batch_size: int, seed: int, processes: int = 1, rank: int = 0) -> None:
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        batch_size: int,
+        seed: int,
+        processes: int = 1,
+        rank: int = 0,
+        groups: Sequence[int] | None = None,
+    ) -> None:
         if not 0 <= rank < processes:
             raise UsageError(f"`rank` must be in [0, {processes}), but is {rank} instead.")
         self.sizes = np.asarray(sizes, dtype=np.int64)
@@ -179,6 +189,7 @@ class EpochSampler:
         self.seed = seed
         self.processes = processes
         self.rank = rank
+        self.groups = groups
 
     @property
     def steps(self) -> int:
@@ -187,16 +198,16 @@ class EpochSampler:
 
     def epoch(self, epoch: int) -> list[tuple[list[int], int]]:
         """For each step: the examples of this process, and how many documents the step has over all processes."""
-        order = np.random.default_rng([self.seed, epoch]).permutation(len(self.sizes))
+        order = self._order(epoch)
         width = self.batch_size * self.processes
         return [
-            (self._deal(order[start : start + width].tolist()), len(order[start : start + width]))
+            (self._deal(order[start : start + width]), len(order[start : start + width]))
             for start in range(0, len(order), width)
         ]
 
     def optimiser_steps(self, epoch: int, accumulated: int) -> list[Step]:
         """An epoch in steps of `accumulated` batches on every process; the last may have fewer."""
-        order = np.random.default_rng([self.seed, epoch]).permutation(len(self.sizes)).tolist()
+        order = self._order(epoch)
         batches, width = self.epoch(epoch), self.batch_size * self.processes
         return [
             Step(
@@ -207,12 +218,18 @@ class EpochSampler:
             for start in range(0, self.steps, accumulated)
         ]
 
+    def _order(self, epoch: int) -> list[int]:
+        order: list[int] = np.random.default_rng([self.seed, epoch]).permutation(len(self.sizes)).tolist()
+        return order if self.groups is None else in_twos(order, self.groups)
+
     def _deal(self, members: list[int]) -> list[int]:
-        """Longest first, each to the process with the least work so far."""
+        """Longest first, each to the process with the least work so far; what comes in twos stays together."""
         work = [0] * self.processes
         hands: list[list[int]] = [[] for _ in range(self.processes)]
-        for member in sorted(members, key=lambda m: (-int(self.sizes[m]), m)):
+        units = [[member] for member in members] if self.groups is None else twos_of(members, self.groups)
+        sizes = {unit[0]: sum(int(self.sizes[member]) for member in unit) for unit in units}
+        for unit in sorted(units, key=lambda unit: (-sizes[unit[0]], unit[0])):
             lightest = min(range(self.processes), key=lambda p: (work[p], p))
-            work[lightest] += int(self.sizes[member])
-            hands[lightest].append(member)
+            work[lightest] += sizes[unit[0]]
+            hands[lightest] += unit
         return sorted(hands[self.rank])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -39,6 +40,8 @@ from longdoc.training.validation import Validator
 from longdoc.types import Document
 
 __all__ = ["BEST_SO_FAR", "TrainingRun"]
+
+_log = logging.getLogger(__name__)
 
 BEST_SO_FAR = Path(CHECKPOINTS, BEST)
 """Where a run that is still going keeps the model folder of its best epoch; gone when the run has ended."""
@@ -104,7 +107,12 @@ class TrainingRun:
             settings.seed,
             self.accelerator.num_processes,
             self.accelerator.process_index,
+            [int(e.target) for e in self.examples] if task.learns_in_twos else None,
         )
+        batches = [members for members, _ in self.sampler.epoch(0)]
+        for remark in task.check_batches([[self.examples[m].target for m in members] for members in batches]):
+            if self.accelerator.is_main_process:
+                _log.warning(remark)
         optimizer = self.accelerator.prepare(build_optimizer(self.model, settings, settings.layer_decay))
         steps = -(-self.sampler.steps // settings.gradient_accumulation_steps)
         self.total_steps = settings.num_train_epochs * steps

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field
 
 from longdoc.nn.readout.answers import AnswersReadout, AnswersReadoutConfig
 from longdoc.nn.readout.base import DocumentReadout, Readout
+from longdoc.nn.readout.embedding import EmbeddingReadout, EmbeddingReadoutConfig
 from longdoc.nn.readout.label_attention import LabelAttentionReadout, LabelAttentionReadoutConfig
 from longdoc.nn.readout.logits import LogitsReadout, LogitsReadoutConfig
 from longdoc.nn.readout.tokens import TokensReadout, TokensReadoutConfig
@@ -19,6 +20,8 @@ __all__ = [
     "AnswersReadout",
     "AnswersReadoutConfig",
     "DocumentReadout",
+    "EmbeddingReadout",
+    "EmbeddingReadoutConfig",
     "LabelAttentionReadout",
     "LabelAttentionReadoutConfig",
     "LogitsReadout",
@@ -39,6 +42,7 @@ ReadoutKind = (
     | LabelAttentionReadoutConfig
     | TokensReadoutConfig
     | AnswersReadoutConfig
+    | EmbeddingReadoutConfig
 )
 
 

@@ -93,7 +93,7 @@ class AnswersReadout(KeptStates):
 class AnswersReadoutConfig(ReadoutSettings):
     """The best place in any chunk answers the question that stands before every chunk."""
 
-    whole_documents: ClassVar[bool] = False
+    scored: ClassVar[Literal["documents", "tokens", "nothing"]] = "tokens"
     tokens_once: ClassVar[bool] = False
     token_model: ClassVar[Literal["tagger", "answerer"] | None] = "answerer"
 

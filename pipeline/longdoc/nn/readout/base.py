@@ -112,8 +112,8 @@ class DocumentReadout(Readout):
 class ReadoutSettings(Config):
     """The configuration of a readout; `build(width, classes)` makes it."""
 
-    whole_documents: ClassVar[bool] = True
-    """Whether it scores documents as a whole; else their tokens."""
+    scored: ClassVar[Literal["documents", "tokens", "nothing"]] = "documents"
+    """What it gives scores to: documents as a whole, or each of their tokens; nothing where it makes vectors."""
     tokens_once: ClassVar[bool] = True
     """Whether each token is scored in the one chunk where its context is widest; else in all that show it."""
     token_model: ClassVar[Literal["tagger", "answerer"] | None] = None

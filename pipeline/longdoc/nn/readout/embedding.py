@@ -12,19 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from longdoc.nn.exact import exact
 from longdoc.nn.mergers.base import chunk_shares, segment_max, segment_sum
 from longdoc.nn.pooling import POOLINGS
-from longdoc.nn.readout.base import Readout
+from longdoc.nn.readout.base import Readout, ReadoutSettings
 from longdoc.types import ChunkBatch
 
-__all__ = ["ChunkWeights", "EmbeddingPooling", "EmbeddingReadout"]
+__all__ = ["ChunkWeights", "EmbeddingPooling", "EmbeddingReadout", "EmbeddingReadoutConfig"]
 
 EmbeddingPooling = Literal["mean", "max", "cls"]
 """How the states of a text's tokens become its vector."""
@@ -74,6 +75,7 @@ class EmbeddingReadout(Readout):
         lead, trail: whether the tokens before the document's first and behind its last one count as well, as in
             sentence-transformers.
         weights: `tokens`: each token counts once; `chunks`: each chunk does, however short. Nothing to `max`.
+        temperature: of the loss by which vectors are learned; nothing to the vectors themselves.
     """
 
     def __init__(
@@ -83,12 +85,13 @@ class EmbeddingReadout(Readout):
         lead: bool = False,
         trail: bool = False,
         weights: ChunkWeights = "tokens",
+        temperature: float = 1.0,
     ) -> None:
         super().__init__()
         self.row_width = width + 1
         self.classes = width
         self.head = None
-        self.lead, self.trail, self.weights = lead, trail, weights
+        self.lead, self.trail, self.weights, self.temperature = lead, trail, weights, temperature
         self._pooling = _POOLINGS[pooling]
 
     def rows(self, hidden: Tensor, batch: ChunkBatch) -> Tensor:
@@ -115,3 +118,19 @@ class EmbeddingReadout(Readout):
             edges[row, : chunk.lead] = self.lead and chunk.ordinal == 0
             edges[row, behind : len(chunk)] = self.trail and chunk.ordinal == chunk.total - 1
         return torch.from_numpy(edges).to(batch.core.device)
+
+
+class EmbeddingReadoutConfig(ReadoutSettings):
+    """A document's own vector, to be learned: what `longdoc embed` then gives for it, but for its length."""
+
+    scored: ClassVar[Literal["documents", "tokens", "nothing"]] = "nothing"
+
+    kind: Literal["embedding"] = "embedding"
+    pooling: EmbeddingPooling | None = None
+    """How states become a vector: `mean`, `max` or `cls`; null: as the checkpoint says, else `mean`."""
+    temperature: float = Field(default=0.1, gt=0)
+    """What cosines are divided by in the loss: the lower, the more the nearest others count."""
+
+    def build(self, width: int, classes: int) -> EmbeddingReadout:
+        """The readout for an encoder of `width`; there are no classes."""
+        return EmbeddingReadout(width, self.pooling or "mean", lead=True, trail=True, temperature=self.temperature)

@@ -108,7 +108,7 @@ class TokensReadout(KeptStates):
 class TokensReadoutConfig(ReadoutSettings):
     """Tags on the words of the whole document, decoded once, so that no span is cut where a chunk ends."""
 
-    whole_documents: ClassVar[bool] = False
+    scored: ClassVar[Literal["documents", "tokens", "nothing"]] = "tokens"
     token_model: ClassVar[Literal["tagger", "answerer"] | None] = "tagger"
 
     kind: Literal["tokens"] = "tokens"
