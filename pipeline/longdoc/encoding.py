@@ -77,7 +77,7 @@ def encode_batches(
     operation wait for each other at its end, and for milliseconds where anything else runs on the machine. A batch
     that is alone gets all cores. The numbers are the same bits either way.
     """
-    lanes = torch.get_num_threads() if placement.device.type == "cpu" else 1
+    lanes = placement.lanes
     waiting = iter(batches)
     first = list(itertools.islice(waiting, 2))
     if lanes == 1 or len(first) < 2:

@@ -35,7 +35,7 @@ from longdoc.model import LongDocModel
 from longdoc.nn import Encoder
 from longdoc.nn.position import PositionEncoding
 from longdoc.pages import with_pages
-from longdoc.precision import Placement, PrecisionConfig, choose_placement
+from longdoc.precision import ComputePath, Placement, PrecisionConfig, choose_placement, compute_path
 from longdoc.readers import ArrowTable
 from longdoc.repeats import ChunkMemory
 from longdoc.schema import Config, explain_faults
@@ -287,6 +287,11 @@ class Pipeline:
     def task(self) -> Task:
         """What is asked of a document."""
         return task_named(self.settings.task)
+
+    @property
+    def compute_path(self) -> ComputePath:
+        """How predictions are computed here, and why so."""
+        return compute_path(self.placement, self.prediction.batching, self.model.encoder)
 
     @property
     def fingerprint(self) -> str:

@@ -14,9 +14,19 @@ from typing import Literal
 import torch
 
 from longdoc.errors import ConfigurationError
+from longdoc.nn import Encoder
+from longdoc.nn.attend import is_written_out
 from longdoc.schema import Config
+from longdoc.text.batching import BatchingConfig
 
-__all__ = ["Placement", "PrecisionConfig", "choose_placement", "cpu_multiplies_bfloat16"]
+__all__ = [
+    "ComputePath",
+    "Placement",
+    "PrecisionConfig",
+    "choose_placement",
+    "compute_path",
+    "cpu_multiplies_bfloat16",
+]
 
 
 _SHORT = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}
@@ -53,9 +63,61 @@ class Placement:
         return torch.autocast(self.device.type, dtype=self.dtype if reduced else torch.bfloat16, enabled=reduced)
 
     @property
+    def lanes(self) -> int:
+        """Batches that are under way at once while predicting: on a CPU one a core, each alone on its core."""
+        return torch.get_num_threads() if self.device.type == "cpu" else 1
+
+    @property
     def name(self) -> str:
         """Short and stable, for fingerprints: `cpu-fp32`."""
         return f"{self.device.type}-{_SHORT[self.dtype]}"
+
+
+@dataclass(frozen=True)
+class ComputePath:
+    """How rows of chunks are computed, and why so: for people and for tests. Each field is a value or a sentence.
+
+    Attributes:
+        device, dtype: `cpu`, `fp32`.
+        reason: of the number format.
+        lanes: batches that are under way at once, each with one thread of its own.
+        attention: the kernel.
+        batches: how chunks stand side by side.
+        repeats: what becomes of a chunk that stands in the documents more than once.
+    """
+
+    device: str
+    dtype: str
+    reason: str
+    lanes: int
+    attention: str
+    batches: str
+    repeats: str
+
+
+def compute_path(placement: Placement, batching: BatchingConfig, encoder: Encoder) -> ComputePath:
+    """The way that predictions of this encoder take."""
+    positions = torch.arange(2, device=encoder.word.weight.device)[None]
+    with torch.no_grad():
+        plan = encoder.position.plan(positions, torch.float32)
+    if is_written_out(plan.value_term(0), 0.0, placement.device):
+        attention = "written out, since the position encoding speaks to the values"
+    else:
+        attention = "torch's fused kernel, without a mask where no chunk of a batch is padded"
+    fixed = batching.deterministic
+    return ComputePath(
+        device=str(placement.device),
+        dtype=_SHORT[placement.dtype],
+        reason=placement.reason,
+        lanes=placement.lanes,
+        attention=attention,
+        batches=(
+            "fixed shapes by length: the same bits whatever stands beside a chunk"
+            if fixed
+            else f"by length, up to {batching.tokens} tokens: equal to rounding whatever stands beside a chunk"
+        ),
+        repeats="encoded once" if fixed and batching.reuse_repeats else "encoded each time",
+    )
 
 
 def cpu_multiplies_bfloat16() -> bool:

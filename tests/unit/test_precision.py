@@ -4,7 +4,12 @@ import pytest
 import torch
 
 from longdoc.errors import ConfigurationError
-from longdoc.precision import PrecisionConfig, choose_placement, cpu_multiplies_bfloat16
+from longdoc.nn import attend
+from longdoc.pipeline import Pipeline, PredictionConfig
+from longdoc.precision import ComputePath, PrecisionConfig, choose_placement, compute_path, cpu_multiplies_bfloat16
+from longdoc.text.batching import BatchingConfig
+from nn_kit import some_ids, tiny_encoder
+from position_kit import CONFIGS, KINDS
 
 
 def test_auto_follows_the_capability_of_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,3 +50,48 @@ def test_a_device_that_is_not_there_is_refused() -> None:
         choose_placement(PrecisionConfig(device="abacus"))
     with pytest.raises(ConfigurationError, match=r"^`precision.threads` must be at least 1, but is 0 instead\.$"):
         choose_placement(PrecisionConfig(device="cpu", threads=0))
+
+
+def test_the_fast_path_is_taken_where_nothing_is_configured(
+    tiny_pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = {}
+    for native in (False, True):
+        monkeypatch.setattr("longdoc.precision.cpu_multiplies_bfloat16", lambda native=native: native)
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+        chosen[native] = Pipeline(tiny_pipeline.model, tiny_pipeline.settings, tiny_pipeline.tokenizer).compute_path
+    assert chosen[False] == ComputePath(
+        device="cpu",
+        dtype="fp32",
+        reason="cpu does not multiply bfloat16 natively",
+        lanes=torch.get_num_threads(),
+        attention="torch's fused kernel, without a mask where no chunk of a batch is padded",
+        batches="fixed shapes by length: the same bits whatever stands beside a chunk",
+        repeats="encoded once",
+    )
+    assert (chosen[True].dtype, chosen[True].reason) == ("bf16", "cpu multiplies bfloat16 natively")
+
+
+def test_what_is_configured_is_what_is_told(tiny_pipeline: Pipeline) -> None:
+    settings = PredictionConfig(
+        precision=PrecisionConfig(device="cpu", dtype="fp32"), batching=BatchingConfig(deterministic=False, tokens=99)
+    )
+    path = Pipeline(tiny_pipeline.model, tiny_pipeline.settings, tiny_pipeline.tokenizer, settings).compute_path
+    assert path.reason == "`precision.dtype` asks for fp32"
+    assert path.batches == "by length, up to 99 tokens: equal to rounding whatever stands beside a chunk"
+    assert path.repeats == "encoded each time"
+
+
+@pytest.mark.parametrize("position", [CONFIGS[kind] for kind in KINDS], ids=KINDS)
+def test_the_kernel_that_is_named_is_the_one_that_runs(position: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = tiny_encoder(position=position).eval()
+    told = compute_path(choose_placement(PrecisionConfig(device="cpu")), BatchingConfig(), encoder).attention
+    calls = []
+    kernel = torch.nn.functional.scaled_dot_product_attention
+    monkeypatch.setattr(
+        attend.F, "scaled_dot_product_attention", lambda *given, **more: calls.append(1) or kernel(*given, **more)
+    )
+    with torch.inference_mode():
+        encoder(torch.tensor([some_ids(6)]))
+    assert ("fused kernel" in told) is bool(calls)
+    assert ("written out" in told) is not bool(calls)

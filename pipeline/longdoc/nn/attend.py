@@ -29,7 +29,7 @@ from longdoc.nn.mask import AttentionMask
 from longdoc.nn.position.plan import ValueTerm
 from longdoc.nn.quarantine import quarantine, surely_harmless
 
-__all__ = ["attend"]
+__all__ = ["attend", "is_written_out"]
 
 
 def attend(
@@ -74,6 +74,11 @@ def attend(
     return out if poisoned is None else out.masked_fill(poisoned, math.nan)
 
 
+def is_written_out(value_term: ValueTerm | None, dropout: float, device: torch.device) -> bool:
+    """Whether attention goes by products and a softmax of our own, and not by torch's fused kernel."""
+    return value_term is not None or (dropout > 0 and device.type == "cpu")
+
+
 def _attend(
     q: Tensor,
     k: Tensor,
@@ -85,7 +90,7 @@ def _attend(
     value_term: ValueTerm | None,
 ) -> Tensor:
     exact = torch.promote_types(q.dtype, torch.float32)
-    if value_term is not None or (dropout > 0 and q.device.type == "cpu"):
+    if is_written_out(value_term, dropout, q.device):
         wide = exact if q.dtype == torch.float16 else q.dtype  # float16 has no room for products of large numbers
         scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
         scores = ((q.to(wide) * scale) @ k.to(wide).transpose(-1, -2)).to(exact)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from longdoc.checkpoints.classifiers import holds_classifier
 from longdoc.checkpoints.native import load_model, model_fingerprint
 from longdoc.checkpoints.vocabulary import read_tokenizer
 from longdoc.nn import Encoder
+from longdoc.precision import choose_placement, compute_path
+from longdoc.text.batching import BatchingConfig
 
 __all__ = ["describe_model", "model_table"]
 
@@ -20,8 +23,9 @@ def describe_model(folder: Path) -> dict[str, Any]:
     fit together.
 
     Returns:
-        `kind` ("model" or "encoder"), `encoder`, `parameters`, `fingerprint` (of the files that decide predictions);
-        of a model also `task`, `labels`, `source`, `chunking`, `readout`, `decisions`.
+        `kind` ("model" or "encoder"), `encoder`, `parameters`, `fingerprint` (of the files that decide predictions),
+        `path` (how this machine computes predictions where nothing is configured, and why so); of a model also `task`,
+        `labels`, `source`, `chunking`, `readout`, `decisions`.
 
     Raises:
         CheckpointError: not such a folder, or a damaged one.
@@ -34,6 +38,7 @@ def describe_model(folder: Path) -> dict[str, Any]:
             "kind": "encoder",
             "encoder": _encoder(encoder),
             "parameters": {"encoder": _weights(encoder)},
+            "path": _path(encoder),
             "fingerprint": model_fingerprint(folder),
         }
     model, settings, tokenizer = load_model(folder)
@@ -47,6 +52,7 @@ def describe_model(folder: Path) -> dict[str, Any]:
         "readout": settings.readout.model_dump(mode="json"),
         "decisions": settings.decisions.model_dump(mode="json"),
         "parameters": {"encoder": _weights(model.encoder), "readout": _weights(model.readout)},
+        "path": _path(model.encoder),
         "fingerprint": model_fingerprint(folder),
     }
 
@@ -82,7 +88,11 @@ def model_table(description: Mapping[str, Any]) -> str:
             ("readout", ", ".join(f"{key} {_word(value)}" for key, value in readout.items())),
             ("decisions", _decisions(decisions)),
         ]
+    path = description["path"]
     lines += [
+        ("runs on", f"{path['device']} in {path['dtype']}, since {path['reason']}; batches at once: {path['lanes']}"),
+        ("batches", f"{path['batches']}; repeated chunks are {path['repeats']}"),
+        ("kernel", path["attention"]),
         ("weights", ", ".join(f"{name} {count:,}" for name, count in parameters.items())),
         ("fingerprint", description["fingerprint"]),
     ]
@@ -102,6 +112,10 @@ def _encoder(encoder: Encoder) -> dict[str, Any]:
         "attention": config.model_dump(mode="json", include={"causal", "window", "global_tokens", "masks"}),
         "max_tokens": encoder.max_tokens,
     }
+
+
+def _path(encoder: Encoder) -> dict[str, Any]:
+    return asdict(compute_path(choose_placement(), BatchingConfig(), encoder))
 
 
 def _weights(module: Any) -> int:

@@ -432,6 +432,8 @@ def test_inspect_masks_pads_on_the_left(run) -> None:
 
 
 def test_inspect_model_says_what_a_folder_is(run, model: Path, tmp_path: Path) -> None:
+    import torch
+
     from longdoc.checkpoints.native import model_fingerprint
 
     described = json.loads(run("inspect", "model", "--model", model, "--json").output)
@@ -444,6 +446,10 @@ def test_inspect_model_says_what_a_folder_is(run, model: Path, tmp_path: Path) -
     told = run("inspect", "model", "--model", model).output
     assert "chunks        32 tokens, 2 of them special, 8 shared; read: all\n" in told
     assert "\nattention     every token to every other\n" in told
+    path = described["path"]
+    assert (path["repeats"], path["lanes"]) == ("encoded once", torch.get_num_threads())
+    assert f"\nruns on       {path['device']} in {path['dtype']}, since {path['reason']}; batches at once: " in told
+    assert f"\nkernel        {path['attention']}\n" in told
     assert told.endswith(f"{model}: a model\n")
     assert "an encoder without a task" in run("inspect", "model", "--model", "default").output
 
