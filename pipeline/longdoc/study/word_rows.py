@@ -40,9 +40,7 @@ def of_labels(
         learned.append(fit_linear(texts[0], table, task.several))
         on_validation, on_test = (np.stack([learned[-1].probabilities(text) for text in part]) for part in texts[1:])
         seconds = time.perf_counter() - started
-        decisions = Decisions(
-            thresholds=task.fit_thresholds(on_validation, gold[1]) if settings.thresholds == "f1" else None
-        )
+        decisions = Decisions(thresholds=task.fit_thresholds(on_validation, gold[1], settings.thresholds))
         validated = task.measure_probabilities(gold[1], on_validation, labels, decisions, resamples=0)[main]
         measured = task.measure_probabilities(gold[2], on_test, labels, decisions, resamples=RESAMPLES)
         answers = task.given(on_test, decisions)

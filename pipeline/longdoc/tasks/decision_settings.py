@@ -10,7 +10,9 @@ from pydantic import Field
 from longdoc.errors import ConfigurationError
 from longdoc.schema import Config
 
-__all__ = ["DecisionConfig"]
+__all__ = ["DecisionConfig", "ThresholdWish"]
+
+ThresholdWish = Literal["f1", "f1_per_label", "f1_shared", "half"]
 
 
 class DecisionConfig(Config):
@@ -19,8 +21,10 @@ class DecisionConfig(Config):
     temperature: bool = True
     """Divide scores by the temperature under which they are the best probabilities. No label changes; where
     labels have an order, the median may."""
-    thresholds: Literal["f1", "half"] = "f1"
-    """Multi label: give a label from the probability with the best F1 of that label, or from 0.5."""
+    thresholds: ThresholdWish = "f1"
+    """Multi label: give a label from the probability with the best F1 of that label (`f1_per_label`), from the one
+    probability with the best macro F1 (`f1_shared`), from 0.5 (`half`); `f1` = the better of the first two in
+    cross-validation over the validation documents."""
     coverage: float | None = Field(default=None, gt=0, lt=1)
     """Abstain where the labels that cannot be excluded are not exactly one; the right label is among them for at least
     this share of documents. Null: always answer."""

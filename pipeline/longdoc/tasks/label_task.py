@@ -20,7 +20,7 @@ from longdoc.metrics.classification import classification_metrics
 from longdoc.metrics.intervals import bootstrap_f1
 from longdoc.nn.readout import Readout
 from longdoc.tasks.base import ClassWeights, DocumentLoss
-from longdoc.tasks.decision_settings import DecisionConfig
+from longdoc.tasks.decision_settings import DecisionConfig, ThresholdWish
 from longdoc.tasks.document_task import DocumentTask, Floats
 from longdoc.tasks.fitting import conformal_limits
 from longdoc.tasks.losses import PLAIN, LossChoice, LossWishes
@@ -156,7 +156,7 @@ class LabelTask(DocumentTask):
             "decisions": {
                 "fitted_on_documents": decisions.documents,
                 "temperature": decisions.temperature,
-                "thresholds": "one a label" if decisions.thresholds is not None else "0.5",
+                "thresholds": _in_words(decisions.thresholds),
                 "labels_without_support": len(decisions.labels_without_support),
             },
         }
@@ -184,7 +184,7 @@ class LabelTask(DocumentTask):
     def nonconformity(self, probability: Floats, gold: NDArray[Any]) -> Floats:
         """1 - the probability of what is right: (B, 1), or (B, C) where each label has a limit of its own."""
 
-    def fit_thresholds(self, probability: Floats, gold: NDArray[Any]) -> tuple[float, ...] | None:
+    def fit_thresholds(self, probability: Floats, gold: NDArray[Any], wish: ThresholdWish) -> tuple[float, ...] | None:
         """The probability from which on each label is given; None where there are no thresholds."""
         return None
 
@@ -217,7 +217,7 @@ class LabelTask(DocumentTask):
         coverage = settings.coverage
         return Decisions(
             temperature=temperature,
-            thresholds=self.fit_thresholds(probability, right) if settings.thresholds == "f1" else None,
+            thresholds=self.fit_thresholds(probability, right, settings.thresholds),
             conformal=None if coverage is None else self.fit_conformal(probability, right, coverage),
             documents=len(scores),
             labels_without_support=tuple(label for label, count in zip(labels, counts, strict=True) if not count),
@@ -316,3 +316,9 @@ class LabelTask(DocumentTask):
         right = self.table_of(gold, compared.shape[1])
         averaged = np.flatnonzero(right.any(axis=0))
         return bootstrap_f1(right, compared, averaged, True, counts)["macro_f1"]
+
+
+def _in_words(thresholds: Sequence[float] | None) -> str:
+    if thresholds is None:
+        return "0.5"
+    return "one a label" if len(set(thresholds)) > 1 or len(thresholds) == 1 else "one for all labels"

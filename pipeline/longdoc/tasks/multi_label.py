@@ -14,8 +14,9 @@ from longdoc.errors import ConfigurationError, DataError, counted
 from longdoc.nn.exact import exact
 from longdoc.nn.readout import Readout
 from longdoc.tasks.base import ClassWeights
+from longdoc.tasks.decision_settings import ThresholdWish
 from longdoc.tasks.document_task import Floats
-from longdoc.tasks.fitting import best_thresholds, temperature_where
+from longdoc.tasks.fitting import best_thresholds, shared_threshold, steady_thresholds, temperature_where
 from longdoc.tasks.label_task import LabelTask
 from longdoc.tasks.losses import PLAIN, LossChoice, LossWishes
 from longdoc.tasks.outcomes import MISSING, Outcome, chance_of, surprise_of
@@ -25,6 +26,7 @@ from longdoc.types import Document, DocumentPrediction, DocumentResult
 __all__ = ["MultiLabel"]
 
 _THRESHOLD = 0.5
+_THRESHOLDS = {"f1": steady_thresholds, "f1_per_label": best_thresholds, "f1_shared": shared_threshold}
 
 
 class MultiLabel(LabelTask):
@@ -141,8 +143,8 @@ class MultiLabel(LabelTask):
         """
         return np.where(gold.astype(bool), 1.0 - probability, probability)
 
-    def fit_thresholds(self, probability: Floats, gold: NDArray[Any]) -> tuple[float, ...] | None:
-        return best_thresholds(probability, gold)
+    def fit_thresholds(self, probability: Floats, gold: NDArray[Any], wish: ThresholdWish) -> tuple[float, ...] | None:
+        return _THRESHOLDS[wish](probability, gold) if wish in _THRESHOLDS else None
 
     def fit_temperature(self, logits: Floats, gold: NDArray[Any]) -> float:
         """As in `SingleLabel`, for the decisions about all labels together, which share the one temperature.

@@ -24,7 +24,7 @@ from longdoc.pipeline import Pipeline
 from longdoc.tasks import task_named
 from longdoc.tasks.decision_settings import DecisionConfig
 from longdoc.tasks.document_task import DocumentTask
-from longdoc.tasks.fitting import best_thresholds
+from longdoc.tasks.fitting import best_thresholds, shared_threshold, steady_thresholds
 from longdoc.training.decisions import fit_on_validation
 from longdoc.types import Document
 from task_kit import label_task, probabilities
@@ -158,6 +158,61 @@ def test_a_threshold_lies_between_two_scores_and_near_the_middle() -> None:
     assert best_thresholds(tie, np.array([[1], [1], [1], [1]])) == (0.05,), "given to all documents"
 
 
+def macro_f1(given: np.ndarray, gold: np.ndarray) -> float:
+    """Label by label, written out."""
+    shares = []
+    for yes, right in zip(given.T, gold.T, strict=True):
+        if right.any():
+            hits = sum(1 for a, b in zip(yes, right, strict=True) if a and b)
+            shares.append(2 * hits / (sum(map(bool, yes)) + sum(map(bool, right))))
+    return sum(shares) / len(shares)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 10_000), st.integers(1, 9), st.integers(1, 4))
+def test_a_shared_threshold_has_the_best_macro_f1_of_all_that_could_be(seed: int, documents: int, labels: int) -> None:
+    random = np.random.default_rng(seed)
+    scores, gold = random.integers(0, 8, (documents, labels)) / 8, random.random((documents, labels)) < 0.4
+    (threshold, *others) = shared_threshold(scores, gold)
+    assert others == [threshold] * (labels - 1)
+    if not gold.any():
+        assert threshold == 0.5
+        return
+    best = max(macro_f1(scores >= cut, gold) for cut in (0.0, *(scores.ravel() + 1e-9)))
+    assert macro_f1(scores >= threshold, gold) == pytest.approx(best)
+
+
+def test_few_documents_a_label_share_a_threshold_and_many_get_their_own() -> None:
+    """Scores whose right threshold differs from label to label, or is the same for all but blurred."""
+    random = np.random.default_rng(1)
+    centres = np.array([0.2, 0.5, 0.8])
+    gold = random.random((600, 3)) < 0.3
+    apart = np.clip(centres + np.where(gold, 0.1, -0.1) + random.normal(0, 0.05, gold.shape), 0, 1)
+    found = steady_thresholds(apart, gold)
+    assert found == best_thresholds(apart, gold)
+    assert np.array(found) == pytest.approx(centres, abs=0.06)
+    rare, fresh = (random.random((documents, 30)) < 0.02 for documents in (200, 4000))
+    blurred, seen = (
+        np.clip(0.1 + np.where(right, 0.07, -0.07) + random.normal(0, 0.05, right.shape), 0, 1)
+        for right in (rare, fresh)
+    )
+    shared, own = (np.array(fitted(blurred, rare)) for fitted in (steady_thresholds, best_thresholds))
+    assert tuple(shared) == shared_threshold(blurred, rare)
+    known = rare.any(axis=0)
+    of_shared, of_own = (macro_f1((seen >= cuts)[:, known], fresh[:, known]) for cuts in (shared, own))
+    assert of_shared > of_own + 0.03
+
+
+def test_what_thresholds_were_wished_is_what_is_fitted() -> None:
+    logits, gold = synthetic(60, "multi_label", seed=9)
+    for wish, kind in (("f1_shared", shared_threshold), ("f1_per_label", best_thresholds), ("f1", steady_thresholds)):
+        decisions = fit_decisions(logits, gold, LABELS, "multi_label", DecisionConfig(thresholds=wish))
+        expected = kind(probabilities(logits / decisions.temperature, "multi_label"), gold)
+        assert decisions.thresholds == pytest.approx(expected)
+    measured = decision_measures(gold, logits, "multi_label", Decisions(thresholds=(0.3, 0.3, 0.3), documents=60))
+    assert measured["decisions"]["thresholds"] == "one for all labels"
+
+
 @pytest.mark.parametrize("task", ["single_label", "multi_label"])
 @pytest.mark.parametrize("coverage", [0.5, 0.9, 0.97])
 def test_sets_hold_the_right_label_as_often_as_they_promise(task: str, coverage: float) -> None:
@@ -197,7 +252,7 @@ def test_abstention_answers_less_and_better() -> None:
 def test_what_was_fitted_says_on_what() -> None:
     logits, gold = synthetic(50, "multi_label", seed=7)
     gold[:, 2] = False
-    decisions = fit_decisions(logits, gold, LABELS, "multi_label")
+    decisions = fit_decisions(logits, gold, LABELS, "multi_label", DecisionConfig(thresholds="f1_per_label"))
     assert decisions.documents == 50
     assert decisions.labels_without_support == ("c",)
     assert decisions.thresholds is not None
