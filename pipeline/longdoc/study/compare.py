@@ -164,7 +164,7 @@ def _train(
     return Entry(
         name=strategy.name,
         reads=strategy.keep,
-        validation=_number(report.validation[task.automatic]),
+        validation=_number(report.validation[task.chosen_by]),
         metrics=metrics_of(pipeline, test, results, RESAMPLES),
         answers=task.compared(test, results, pipeline.labels),
         tokens=tokens_computed(read.prepared[2], pipeline),
@@ -187,7 +187,7 @@ def _answers(
 def _best_reader(entries: Sequence[Entry], task: ComparedTask) -> Entry | None:
     """Of those that read all of a document the best on the validation documents."""
     whole = [entry for entry in entries if entry.folder is not None and entry.reads == "all"]
-    sign = -1 if task.automatic in task.lower_is_better else 1
+    sign = -1 if task.chosen_by in task.lower_is_better else 1
     defined = [entry for entry in whole if not math.isnan(entry.validation)] or whole
     return max(defined, key=lambda entry: sign * entry.validation, default=None)
 
@@ -222,7 +222,7 @@ def _hybrid(
     return Entry(
         name=f"TF-IDF + {best.name}",
         reads="all",
-        validation=_number(metrics_of(pipeline, validation, mixed, 0)[task.automatic]),
+        validation=_number(metrics_of(pipeline, validation, mixed, 0)[task.chosen_by]),
         metrics=metrics_of(pipeline, test, results, RESAMPLES),
         answers=task.compared(test, results, pipeline.labels),
         tokens=best.tokens,

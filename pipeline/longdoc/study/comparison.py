@@ -24,7 +24,7 @@ class Entry:
     Attributes:
         name: of the strategy.
         reads: `all` of a document, or what of it.
-        validation: the main measure on the validation documents, by which the best are chosen.
+        validation: the measure on the validation documents by which the best are chosen.
         metrics: on the test documents, as `longdoc evaluate` gives them.
         answers: what the paired test compares, as the task says.
         tokens: that the encoder computed for the test documents, overlaps and special tokens included.
@@ -78,7 +78,7 @@ class Comparison:
                 {
                     "name": entry.name,
                     "reads": entry.reads,
-                    "validation": {self.task.automatic: entry.validation},
+                    "validation": {self.task.chosen_by: entry.validation},
                     "tokens": entry.tokens,
                     "seconds": round(entry.seconds, 3),
                     "model": None if entry.folder is None else entry.folder.name,

@@ -38,7 +38,7 @@ def paired_test(entries: Sequence[Entry], gold: NDArray[Any], task: ComparedTask
         twice the smaller share of resamples on one side of no difference (Efron and Tibshirani 1993, chapter 16).
         Empty where one of the two kinds is missing, or the measure is undefined.
     """
-    higher = task.automatic not in task.lower_is_better
+    higher = task.chosen_by not in task.lower_is_better
     order = sorted(
         (e for e in entries if e.folder is not None and not e.by_words), key=lambda e: e.validation, reverse=higher
     )

@@ -30,7 +30,7 @@ def of_labels(
     Thresholds are fitted on the validation documents, as those of every model in the comparison are.
     """
     gold = [task.gold(documents, labels) for documents in parts]
-    main, table = task.automatic, task.table_of(gold[0], len(labels))
+    table = task.table_of(gold[0], len(labels))
     entries: list[Entry] = []
     learned = []
     kinds = (("TF-IDF, linear", None, "all"), (f"TF-IDF, first {HEAD_WORDS} words", HEAD_WORDS, "head"))
@@ -41,7 +41,7 @@ def of_labels(
         on_validation, on_test = (np.stack([learned[-1].probabilities(text) for text in part]) for part in texts[1:])
         seconds = time.perf_counter() - started
         decisions = Decisions(thresholds=task.fit_thresholds(on_validation, gold[1], settings.thresholds))
-        validated = task.measure_probabilities(gold[1], on_validation, labels, decisions, resamples=0)[main]
+        validated = task.measure_probabilities(gold[1], on_validation, labels, decisions, resamples=0)[task.chosen_by]
         measured = task.measure_probabilities(gold[2], on_test, labels, decisions, resamples=RESAMPLES)
         answers = task.given(on_test, decisions)
         entries.append(Entry(name, reads, _number(validated), measured, answers, 0, seconds))
@@ -55,7 +55,7 @@ def of_spans(parts: Parts, labels: tuple[str, ...], task: Spans, overlapping: bo
     validated, found = ([tagger.predict(document) for document in part] for part in parts[1:])
     seconds = time.perf_counter() - started
     results: list[DocumentResult] = list(found)
-    main = task.metrics(parts[1], validated, labels, Decisions(), resamples=0)[task.automatic]
+    main = task.metrics(parts[1], validated, labels, Decisions(), resamples=0)[task.chosen_by]
     measured = task.metrics(parts[2], results, labels, Decisions(), resamples=RESAMPLES)
     answers = task.compared(parts[2], results, labels)
     return [Entry("words, linear tagger", "all", _number(main), measured, answers, 0, seconds)]

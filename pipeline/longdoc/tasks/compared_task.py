@@ -23,6 +23,11 @@ Floats = NDArray[np.float64]
 class ComparedTask(Task):
     """What a paired test needs of gold and answers, document by document."""
 
+    @property
+    def chosen_by(self) -> str:
+        """The metric on validation documents by which one strategy is preferred to another."""
+        return self.automatic
+
     @abstractmethod
     def gold(self, documents: Sequence[Document], labels: Sequence[str]) -> NDArray[Any]:
         """The right answers as one array with B rows.

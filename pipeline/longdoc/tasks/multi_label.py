@@ -143,6 +143,11 @@ class MultiLabel(LabelTask):
         """
         return np.where(gold.astype(bool), 1.0 - probability, probability)
 
+    @property
+    def chosen_by(self) -> str:
+        """What no threshold changes: thresholds are fitted on the validation documents, and flatter there."""
+        return "macro_average_precision"
+
     def fit_thresholds(self, probability: Floats, gold: NDArray[Any], wish: ThresholdWish) -> tuple[float, ...] | None:
         return _THRESHOLDS[wish](probability, gold) if wish in _THRESHOLDS else None
 

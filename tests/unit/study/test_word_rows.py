@@ -37,3 +37,13 @@ def test_rare_labels_get_thresholds_of_their_own_from_validation() -> None:
     ]
     again, _ = of_labels((parts[0], parts[1], turned), labels, task, DecisionConfig())
     assert (again[0].answers == fitted[0].answers).all(), "the labels of test documents choose nothing"
+
+
+def test_no_threshold_is_flattered_when_strategies_with_many_labels_are_chosen() -> None:
+    """Thresholds are fitted on the validation documents; what chooses among strategies there must not see them."""
+    task, labels = task_named("multi_label"), ("knee", "urgent", "visit")
+    assert isinstance(task, LabelTask)
+    parts = reports(1, 200), reports(2, 100), reports(3, 100)
+    rows = [of_labels(parts, labels, task, DecisionConfig(thresholds=wish))[0][0] for wish in ("half", "f1_per_label")]
+    assert rows[0].validation == rows[1].validation
+    assert rows[0].metrics["macro_f1"] != rows[1].metrics["macro_f1"]
