@@ -108,16 +108,10 @@ def test_answers_are_looked_for_in_what_is_read(keep: str) -> None:
     assert result.tokens_read == (11 if keep == "head_tail" else 8)
 
 
-@pytest.mark.slow  # not dear: within the whole suite all scores once were 2 lower, and why is not known yet
-def test_the_raw_scores_are_those_of_the_words() -> None:
-    assert answered(toy(12, 3), "out " * 40).logits == pytest.approx((0.0, NOWHERE))
-
-
 def test_no_answer_is_said_by_the_least_of_the_chunks_and_by_the_margin() -> None:
     silent = answered(toy(12, 3), "out " * 40)
     assert (silent.answer, silent.spans, silent.abstained) == (None, (), False)
-    best, nowhere = silent.logits
-    assert nowhere - best == pytest.approx(NOWHERE)
+    assert silent.logits == pytest.approx((0.0, NOWHERE))
     assert silent.score > silent.answers[0].score
     for margin, answer in ((NOWHERE - 0.1, None), (NOWHERE + 0.1, "out")):
         decided = toy(12, 3, decisions=Decisions(no_answer_margin=margin))
