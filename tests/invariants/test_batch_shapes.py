@@ -52,7 +52,7 @@ def test_each_chunk_is_in_exactly_one_batch(tokens: list[int], size: int, read_a
 @settings(deadline=None, max_examples=150)
 def test_deterministic_batches_have_one_shape_a_bucket(tokens: list[int], size: int, read_ahead: int) -> None:
     batches = planned(chunks_of_documents(tokens, size), size, read_ahead=read_ahead)
-    shapes = {(max(1, 512 // length), length) for length in buckets(size)}
+    shapes = {(max(1, 256 // length), length) for length in buckets(size)}
     assert {(batch.rows, batch.length) for batch in batches} <= shapes
 
 

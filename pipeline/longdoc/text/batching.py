@@ -25,9 +25,13 @@ __all__ = ["BatchingConfig", "PlannedBatch", "buckets", "collate", "plan_batches
 SMALLEST_BUCKET = 32
 """Shorter chunks are padded to this length."""
 
-BATCH_TOKENS = 512
+BATCH_TOKENS = 256
 """Tokens of a deterministic batch, or one row where a chunk is longer. Few, since a batch that is not full is filled
 up with rows whose output is thrown away."""
+
+FINEST_STEP = 16
+"""Lengths of which one row is a batch lie this close, and a 16th to a 32nd of themselves apart where they are long:
+nothing is filled up there, so that many of them cost nothing, and the less is padded."""
 
 
 class BatchingConfig(Config):
@@ -69,12 +73,16 @@ _Pair = tuple[int, Chunk]
 def buckets(size: int) -> list[int]:
     """The lengths of deterministic batches for chunks of up to `size` tokens, longest first.
 
-    Eighths of `size`, below them halves down to `SMALLEST_BUCKET`: finer steps leave more batches to fill up, coarser
-    ones more padding.
+    Close to each other where one row is a batch; below, where several rows share one, halves down to
+    `SMALLEST_BUCKET`: finer steps leave more batches to fill up, coarser ones more padding.
     """
-    step = max(SMALLEST_BUCKET, -(-size // 8))
-    below = [step >> k for k in range(1, step.bit_length()) if step >> k > SMALLEST_BUCKET]
-    return sorted({size, *range(step, size, step), *below, min(size, SMALLEST_BUCKET)}, reverse=True)
+    shared = BATCH_TOKENS // 2
+    lengths = {size, *(shared >> k for k in range(shared.bit_length()) if shared >> k >= SMALLEST_BUCKET)}
+    length = shared
+    while length < size:
+        lengths.add(length)
+        length += max(FINEST_STEP, 1 << length.bit_length() >> 5)
+    return sorted((length for length in lengths if length <= size), reverse=True)
 
 
 def plan_batches(
@@ -131,7 +139,7 @@ def _fixed_shapes(pairs: list[_Pair], size: int, tokens: int) -> Iterator[Planne
         length = min(bucket for bucket in lengths if bucket >= len(chunk))
         alike[length, len(chunk) == length].append((owner, chunk))
     for (length, _), members in sorted(alike.items(), key=lambda item: item[0], reverse=True):
-        rows = max(1, max(size, BATCH_TOKENS) // length)
+        rows = max(1, BATCH_TOKENS // length)
         for first in range(0, len(members), rows):
             yield _planned(members[first : first + rows], rows, length)
 

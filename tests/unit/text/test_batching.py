@@ -38,16 +38,17 @@ def lengths(batch: PlannedBatch) -> list[int]:
 @pytest.mark.parametrize(
     ("size", "expected"),
     [
-        (512, [512, 448, 384, 320, 256, 192, 128, 64, 32]),
-        (128, [128, 96, 64, 32]),
-        (100, [100, 96, 64, 32]),
+        (512, [*range(512, 128, -16), 128, 64, 32]),
+        (200, [200, 192, 176, 160, 144, 128, 64, 32]),
+        (128, [128, 64, 32]),
+        (100, [100, 64, 32]),
         (63, [63, 32]),
         (16, [16]),
-        (1024, [1024, 896, 768, 640, 512, 384, 256, 128, 64, 32]),
-        (8192, [8192, 7168, 6144, 5120, 4096, 3072, 2048, 1024, 512, 256, 128, 64, 32]),
+        (1024, [*range(1024, 512, -32), *range(512, 128, -16), 128, 64, 32]),
+        (3000, [3000, 2944, 2816, 2688, 2560, 2432, 2304, 2176, *range(2048, 1024, -64), *buckets(1024)]),
     ],
 )
-def test_buckets_are_eighths_and_halves_below_them(size: int, expected: list[int]) -> None:
+def test_buckets_lie_close_where_one_row_is_a_batch_and_are_halves_below(size: int, expected: list[int]) -> None:
     assert buckets(size) == expected
 
 
@@ -55,15 +56,15 @@ def test_buckets_are_eighths_and_halves_below_them(size: int, expected: list[int
     ("size", "length", "shape"),
     [
         (512, 512, (1, 512)),
-        (512, 257, (1, 320)),
-        (512, 130, (2, 192)),
-        (512, 256, (2, 256)),
-        (512, 65, (4, 128)),
-        (512, 3, (16, 32)),
-        (128, 128, (4, 128)),
-        (128, 20, (16, 32)),
-        (1024, 600, (1, 640)),
-        (1024, 20, (32, 32)),
+        (512, 257, (1, 272)),
+        (512, 130, (1, 144)),
+        (512, 256, (1, 256)),
+        (512, 65, (2, 128)),
+        (512, 3, (8, 32)),
+        (128, 128, (2, 128)),
+        (128, 20, (8, 32)),
+        (1024, 600, (1, 608)),
+        (1024, 20, (8, 32)),
     ],
 )
 def test_the_shape_of_a_deterministic_batch(size: int, length: int, shape: tuple[int, int]) -> None:
@@ -77,7 +78,7 @@ def test_rows_with_and_without_padding_never_meet_in_a_deterministic_batch() -> 
     pairs = [(number, chunk_of(length)) for number, length in enumerate([64, 60, 64, 64, 33])]
     planned = list(plan_batches(pairs, 64, BatchingConfig()))
     assert [lengths(batch) for batch in planned] == [[64, 64, 64], [60, 33]]
-    assert {(batch.rows, batch.length) for batch in planned} == {(8, 64)}
+    assert {(batch.rows, batch.length) for batch in planned} == {(4, 64)}
 
 
 def test_equal_lengths_stand_side_by_side_in_the_free_mode() -> None:
