@@ -119,7 +119,8 @@ class OneStep:
                 module.dropout = dropout
         chunker = self.pipeline.chunker
         self.examples, left_out = build_examples(
-            documents(), tiny.tokenizer, chunker, labels, task, readout=self.model.readout
+            *(task.unfold(documents(), "training")[: len(CHUNKS)], tiny.tokenizer, chunker, labels, task),
+            readout=self.model.readout,
         )
         assert not left_out
         self.loss = task.loss(self.model.readout, [e.target for e in self.examples], len(labels))
@@ -134,7 +135,11 @@ class OneStep:
     def step(self, batch_size: int, processes: int = 1, rank: int = 0) -> Step:
         """The first step of an epoch, of two batches on each process."""
         sizes = [example.tokens for example in self.examples]
-        groups = [int(example.target) for example in self.examples] if self.pipeline.task.learns_in_twos else None
+        groups = (
+            [int(example.target.flatten()[0]) for example in self.examples]
+            if self.pipeline.task.learns_in_twos
+            else None
+        )
         return EpochSampler(sizes, batch_size, 4, processes, rank, groups).optimiser_steps(0, 2)[0]
 
     def by_row_cache(self, step: Step) -> Gradients:

@@ -192,7 +192,8 @@ def _read(
     if validation is None:
         validation = load_labelled(config.data.validation, config.read) if config.data.validation else []
     train, validation = _labelled(train, config), _labelled(validation, config)
-    labels = _check(config, train, validation)
+    labels, task = _check(config, train, validation), task_named(config.model.task)
+    train, validation = task.unfold(train, "training"), task.unfold(validation, "validation")
     return _settled(config, [*train, *validation]), train, validation, labels
 
 

@@ -63,6 +63,8 @@ def evaluate(
         if not documents:
             raise DataError("`--data` must hold at least 1 document, but holds none. Name other files.")
         pipeline = Pipeline.load(model, resolved.prediction)
+        pipeline.task.check_gold(documents, pipeline.labels, "evaluation")
+        documents = list(pipeline.task.unfold(documents, "evaluation"))
         with show_progress("evaluate") as tell:
             results, metrics = evaluate_documents(pipeline, documents, lambda done, total: tell(done, total, 0))
         make_folder(output)

@@ -45,12 +45,13 @@ class Neighbours(NamedTuple):
     cosine: Floats
 
 
-def find_neighbours(vectors: ArrayLike, groups: ArrayLike) -> Neighbours:
+def find_neighbours(vectors: ArrayLike, groups: ArrayLike, asking: ArrayLike | None = None) -> Neighbours:
     """Order all others of each document by cosine.
 
     Args:
         vectors: (B, D), of any length; NaN in a row = no vector, such a document is found by nobody.
         groups: (B,); documents are alike where it is the same.
+        asking: bool (B,); where given, these alone ask, and the others alone are found.
 
     Raises:
         UsageError: shapes do not fit.
@@ -62,6 +63,8 @@ def find_neighbours(vectors: ArrayLike, groups: ArrayLike) -> Neighbours:
             f"`vectors` must be (B, D) and `groups` (B,), but are {given.shape} and {group.shape} instead."
         )
     count = len(given)
+    asks = np.ones(count, dtype=np.bool_) if asking is None else np.asarray(asking, dtype=np.bool_)
+    offered = np.ones(count, dtype=np.bool_) if asking is None else ~asks
     has: NDArray[np.bool_] = np.asarray(np.isfinite(given).all(axis=1))
     lengths = np.linalg.norm(np.where(has[:, None], given, 0.0), axis=1, keepdims=True)
     unit = np.where(has[:, None], given, 0.0) / np.maximum(lengths, 1e-12)
@@ -71,8 +74,10 @@ def find_neighbours(vectors: ArrayLike, groups: ArrayLike) -> Neighbours:
     for start in range(0, count, step):
         block = np.round(unit[start : start + step] @ unit.T, _DIGITS)
         for number, cosines in enumerate(block, start):
-            alike: NDArray[np.bool_] = np.asarray(group == group[number])
-            others = has.copy()
+            if not asks[number]:
+                continue
+            alike: NDArray[np.bool_] = np.asarray(group == group[number]) & offered
+            others = has & offered
             others[number] = alike[number] = False
             wanted = int(alike.sum())
             if wanted:
@@ -104,6 +109,7 @@ def group_numbers(labels: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
 def neighbour_metrics(
     vectors: ArrayLike,
     labels: Sequence[str],
+    asking: ArrayLike | None = None,
     *,
     resamples: int = 1000,
     seed: int = 0,
@@ -114,16 +120,17 @@ def neighbour_metrics(
     Args:
         vectors: (B, D); NaN in a row = no vector.
         labels: of the B documents; those of one label are alike.
+        asking: as in `find_neighbours`.
         resamples: of the bootstrap; 0 = no intervals.
 
     Returns:
         `documents`, `unanswered`, `alone` (documents whose label nobody shares), `precision_at_1`,
         `mean_reciprocal_rank`, `recall_at_10`, `mean_average_precision` (None where all are alone), `intervals`,
-        `choices`, and `by_label` unless labels are very many.
+        `choices`, and `by_label` unless labels are very many, or only some documents ask.
     """
     given = np.asarray(vectors, dtype=np.float64)
     names, groups = group_numbers(labels)
-    found = find_neighbours(given, groups)
+    found = find_neighbours(given, groups, asking)
     asks = np.isfinite(found.average_precision)
     values = {
         "precision_at_1": found.precision_at_1[asks],
@@ -131,27 +138,28 @@ def neighbour_metrics(
         "recall_at_10": found.recall_at_10[asks],
         "mean_average_precision": found.average_precision[asks],
     }
-    asking, alone = int(asks.sum()), int((~asks).sum())
+    askers = int(asks.sum())
+    alone = (len(given) if asking is None else int(np.sum(asking))) - askers
+    others = "all other documents" if asking is None else "all documents that do not ask"
     measured: dict[str, Any] = {
         "documents": len(given),
         "unanswered": int((~np.isfinite(given).all(axis=1)).sum()),
         "alone": alone,
-        **{name: float(each.mean()) if asking else None for name, each in values.items()},
+        **{name: float(each.mean()) if askers else None for name, each in values.items()},
         "intervals": bootstrap_intervals(
-            lambda counts: bootstrap_means(values, counts), asking, resamples, seed, confidence
+            lambda counts: bootstrap_means(values, counts), askers, resamples, seed, confidence
         )
-        if asking
+        if askers
         else {},
         "choices": {
-            "nearest": f"by cosine, among all other documents; {asking} ask; of equal ones those that are alike come "
-            "last",
+            "nearest": f"by cosine, among {others}; {askers} ask; of equal ones those that are alike come last",
             "alone": f"{alone} whose label nobody shares: they do not ask, and others may find them",
             "unanswered": "a document without a vector finds nothing and is not found",
             "intervals": describe_intervals(resamples, seed, confidence),
         },
     }
     shared = [number for number in range(len(names)) if asks[groups == number].any()]
-    if len(shared) <= _MOST_LABELS:
+    if asking is None and len(shared) <= _MOST_LABELS:
         measured["by_label"] = [_of_label(names[number], groups == number, found) for number in shared]
     return measured
 

@@ -88,8 +88,8 @@ def label_files(
 
 
 def is_labelled(document: Document) -> bool:
-    """Whether it has right answers of any kind."""
-    gold = (document.label, document.labels, document.target, document.spans, document.answers)
+    """Whether it has right answers of any kind, or a question, to which the text may be one."""
+    gold = (document.label, document.labels, document.target, document.spans, document.answers, document.question)
     return any(value is not None for value in gold)
 
 

@@ -10,6 +10,7 @@ from longdoc.tasks.multi_label import MultiLabel
 from longdoc.tasks.ordinal import Ordinal
 from longdoc.tasks.question_answering import QuestionAnswering
 from longdoc.tasks.regression import Regression
+from longdoc.tasks.search import Search
 from longdoc.tasks.single_label import SingleLabel
 from longdoc.tasks.spans import Spans
 
@@ -18,7 +19,7 @@ __all__ = ["TASKS", "Task", "TaskName", "task_named"]
 # A new kind is one file and one name in this line.
 TASKS: tuple[Task, ...] = (
     *(SingleLabel(), MultiLabel(), Regression(), Ordinal(), Spans(), QuestionAnswering()),
-    Embedding(),
+    *(Embedding(), Search()),
 )
 
 _BY_NAME = {task.name: task for task in TASKS}

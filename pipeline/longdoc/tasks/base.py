@@ -48,7 +48,8 @@ class Task(ABC):
         pipeline_tag: what model hubs call such a task.
         needs_tokens: whether targets and answers need the places of tokens in the text.
         keeps_loss: whether the loss of a document is known only while its scores are there.
-        learns_in_twos: whether documents learn from others of their batch with the same target, a whole number.
+        learns_in_twos: whether documents learn from others of their batch: those with the same first number in their
+            target.
         metric_names: what can decide on the best epoch, beside `auto`.
         automatic: what `auto` means.
         lower_is_better: names of the measures of which less is better.
@@ -152,6 +153,12 @@ class Task(ABC):
     def check_validation(self, documents: Sequence[Document], metric: str) -> None:
         """Refuse validation documents on which `metric` has no value, whatever is answered."""
         return None
+
+    def unfold(self, documents: Sequence[Document], purpose: Purpose) -> Sequence[Document]:
+        """The documents that are learned from or measured by, where a record that `check_gold` has let pass is more
+        than one; of those that come from here nothing more comes.
+        """
+        return documents
 
     # -- the head
 

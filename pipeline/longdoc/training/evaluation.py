@@ -18,12 +18,14 @@ def evaluate_documents(
     """Predict labelled documents and measure.
 
     Returns:
-        The results in input order, and the metrics: `documents`, `unanswered`, and what the task has.
+        The results in input order (for a task that makes several documents of a record, that of `Task.unfold`), and the
+        metrics: `documents`, `unanswered`, and what the task has.
 
     Raises:
         DataError: labels that the model does not know, or not one document with an answer.
     """
     pipeline.task.check_gold(documents, pipeline.labels, "evaluation")  # refuse unknown labels before the long part
+    documents = pipeline.task.unfold(documents, "evaluation")
     results: list[DocumentResult] = []
     for result in pipeline.stream_measured(documents):
         results.append(result)

@@ -107,7 +107,7 @@ class TrainingRun:
             settings.seed,
             self.accelerator.num_processes,
             self.accelerator.process_index,
-            [int(e.target) for e in self.examples] if task.learns_in_twos else None,
+            [int(e.target.flatten()[0]) for e in self.examples] if task.learns_in_twos else None,
         )
         batches = [members for members, _ in self.sampler.epoch(0)]
         for remark in task.check_batches([[self.examples[m].target for m in members] for members in batches]):

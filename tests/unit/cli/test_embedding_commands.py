@@ -65,3 +65,26 @@ def test_predictions_of_vectors_are_refused_before_anything_is_written(run: Any,
     refused = run("predict", "--model", folder, "--input", data, "--output", tmp_path / "out", expect=2)
     assert REFUSAL in refused.stderr
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("minilm_folder")
+def test_the_walk_of_questions_and_their_texts(run: Any, tmp_path: Path) -> None:
+    """A record with a question and a text needs no label; both become documents of the run."""
+    data, model = tmp_path / "data.jsonl", tmp_path / "model"
+    rows = [{"id": d.id, "text": d.text, "question": f"which {d.label}"} for d in documents(8)]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    settings = (*SETTINGS, "--set", "model.task=search")
+    assert (
+        "training: 16 documents, "
+        in run("train", "--config", CONFIG, *settings, "--data", data, "--output", model, "--dry-run").stdout
+    )
+    assert (
+        "trained on 16 documents"
+        in run("train", "--config", CONFIG, *settings, "--data", data, "--output", model).stdout
+    )
+    run("evaluate", "--model", model, "--data", data, "--output", tmp_path / "evaluation")
+    measured = json.loads((tmp_path / "evaluation" / "metrics.json").read_text())
+    assert (measured["task"], measured["documents"], measured["questions"]) == ("search", 16, 8)
+    assert REFUSAL in run("predict", "--model", model, "--input", data, "--output", tmp_path / "out", expect=2).stderr
+    assert "8 documents, 0 failed" in run("embed", "--model", model, "--input", data, "--output", tmp_path / "v").stdout

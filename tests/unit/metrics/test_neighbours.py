@@ -46,6 +46,20 @@ def test_measures_are_those_of_slow_loops(groups: list[int], seed: int) -> None:
         assert np.isnan(measured).all() if expected is None else measured == pytest.approx(expected, abs=1e-12)
 
 
+def test_where_some_ask_they_alone_do_and_find_the_others_alone() -> None:
+    """Questions at 0 and 80 degrees; their texts at 30 and 60, and one for nobody at 5. What asks is never found."""
+    degrees = np.deg2rad([0.0, 80.0, 30.0, 60.0, 5.0, 2.0])
+    vectors, asking = np.stack([np.cos(degrees), np.sin(degrees)], axis=1), [True, True, False, False, False, True]
+    found = find_neighbours(vectors, [0, 1, 0, 1, 2, 3], asking)
+    assert found.nearest.tolist() == [4, 3, -1, -1, -1, 4]
+    assert found.reciprocal_rank.tolist()[:2] == [0.5, 1.0]
+    assert np.isnan(found.reciprocal_rank[2:]).all()
+    measured = neighbour_metrics(vectors, [*"abab", "c", "d"], asking, resamples=0)
+    assert (measured["alone"], measured["precision_at_1"], measured["mean_reciprocal_rank"]) == (1, 0.5, 0.75)
+    assert "by_label" not in measured
+    assert measured["choices"]["nearest"].startswith("by cosine, among all documents that do not ask; 2 ask; ")
+
+
 def test_average_precision_is_that_of_scikit_learn() -> None:
     random = np.random.default_rng(3)
     vectors, groups = random.normal(size=(40, 6)), random.integers(0, 5, 40)

@@ -117,7 +117,7 @@ def test_batches_in_which_nobody_meets_are_refused() -> None:
     with pytest.raises(ConfigurationError) as caught:
         TASK.check_batches(batches([1], [1], [2], [2]))
     assert str(caught.value) == (
-        "`training.per_device_train_batch_size` must be so large that documents of one label meet in a batch, but of 4 "
+        "`training.per_device_train_batch_size` must be so large that alike documents meet in a batch, but of 4 "
         "in the first epoch not one holds two. Raise it, to an even number."
     )
 
@@ -125,21 +125,21 @@ def test_batches_in_which_nobody_meets_are_refused() -> None:
 def test_documents_that_meet_nobody_are_counted() -> None:
     assert TASK.check_batches(batches([1, 1], [2, 2, 2])) == []
     assert TASK.check_batches(batches([1, 1], [1, 3], [2, 2])) == [
-        "1 training document of 6 has a label that no other has here: only others are told apart from it.",
-        "1 training document of 6 has no other of the same label in the batch, in the first epoch, and is not brought "
+        "1 training document of 6 has nothing here that is alike: only others are told apart from it.",
+        "1 training document of 6 has nothing alike in the batch, in the first epoch, and is not brought "
         "nearer to any. A larger `training.per_device_train_batch_size`, an even one, leaves fewer.",
     ]
     assert [remark[:34] for remark in TASK.check_batches(batches([1, 1], [1, 2], [3, 2, 4]))] == [
-        "2 training documents of 7 have a l",
-        "3 training documents of 7 have no ",
+        "2 training documents of 7 have noth"[:34],
+        "3 training documents of 7 have noth"[:34],
     ]
 
 
 REFUSED = {
     "labels": (
         lambda: TASK.check_labels(("a", "b")),
-        "`model.labels` must be null for the task embedding, whose labels only say which documents are alike, but "
-        "names some. Leave it out.",
+        "`model.labels` must be null for the task embedding, which makes vectors and knows no labels, but names some. "
+        "Leave it out.",
     ),
     "class weights": (
         lambda: TASK.check_loss(TrainingConfig(class_weights="balanced")),

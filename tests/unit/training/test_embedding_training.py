@@ -109,8 +109,8 @@ def test_documents_that_meet_nobody_are_said(
 ) -> None:
     train = [*documents(6), Document(id="x", text="alone", label="secret")]
     train_with_report(config("training.num_train_epochs=1"), tmp_path / "out", train, [])
-    said = [record.getMessage() for record in caplog.records if "label" in record.getMessage()]
-    assert said == ["1 training document of 7 has a label that no other has here: only others are told apart from it."]
+    said = [record.getMessage() for record in caplog.records if "alike" in record.getMessage()]
+    assert said == ["1 training document of 7 has nothing here that is alike: only others are told apart from it."]
 
 
 def test_a_run_pools_as_its_checkpoint_says(minilm_folder: Path) -> None:

@@ -19,7 +19,7 @@ every_case = pytest.mark.parametrize("case", CASES, ids=map(case_name, CASES))
 
 A_FEW = [(task, config) for task, config in CASES if case_name((task, config)) in (
     "single_label-vectors-attention", "ordinal-vectors-hierarchical", "multi_label-label_attention", "spans-tokens-crf",
-    "question_answering-answers", "embedding-embedding",
+    "question_answering-answers", "embedding-embedding", "search-embedding",
 )]  # fmt: skip
 """One of each way of making rows, for every day."""
 
@@ -37,7 +37,7 @@ def test_no_task_and_no_merger_is_left_out() -> None:
     assert {task for task, _ in CASES} == {task.name for task in TASKS}
     mergers = {config["merger"]["kind"] for _, config in CASES if "merger" in config}
     assert mergers == {kind.model_fields["kind"].default for kind in get_args(MergerKind)}
-    assert len(A_FEW) == 6
+    assert len(A_FEW) == 7
 
 
 @pytest.mark.parametrize("case", A_FEW, ids=map(case_name, A_FEW))
