@@ -171,25 +171,32 @@ class LastingLines:
 class TimeLeft:
     """How long a run will take yet, from how long its steps have taken, validation included.
 
+    While a frozen encoder reads: how long the reading will take yet, which is most of such a run.
+
     Attributes:
         seconds: None as long as nobody can say.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self.clock = clock
+        self.phase = ""
         self.first: tuple[float, int] | None = None
         self.seconds: float | None = None
 
     def note(self, state: TrainingProgress) -> None:
-        if state.phase != "train" or not state.steps:
+        reading = state.phase == "rows"
+        if not reading and (state.phase != "train" or not state.steps):
             return
         now = self.clock()
+        done, total = (state.done, state.total) if reading else (state.step, state.steps)
+        if state.phase != self.phase:
+            self.phase, self.first, self.seconds = state.phase, None, None
         if self.first is None:  # what was done before a stop took no time of this process
-            self.first = (now, state.step)
+            self.first = (now, done)
             return
-        began, step = self.first
-        if state.step > step:
-            self.seconds = (now - began) / (state.step - step) * (state.steps - state.step)
+        began, before = self.first
+        if done > before:
+            self.seconds = (now - began) / (done - before) * (total - done)
 
 
 def lasting_line(state: TrainingProgress) -> str | None:

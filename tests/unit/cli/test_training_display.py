@@ -89,6 +89,12 @@ def test_the_rows_of_a_frozen_encoder_have_a_line_too() -> None:
     clock.now += EVERY_SECONDS
     tell(TrainingProgress("rows", 0, 4, 3, 9, steps=40))
     assert said == ["encode: the frozen encoder's rows, once, 3 of 9"]
+    clock.now += EVERY_SECONDS
+    tell(TrainingProgress("rows", 0, 4, 5, 9, steps=40))
+    assert said[1:] == ["encode: the frozen encoder's rows, once, 5 of 9, about 60 s left"]
+    clock.now += EVERY_SECONDS
+    tell(trained(1))
+    assert said[2:] == ["train: epoch 1 of 4, 1 of 10, loss 0.5000, 2,346 tokens/s"], "its time is another one"
 
 
 def test_the_picture_shows_loss_score_speed_and_time_left() -> None:
