@@ -35,11 +35,14 @@ def compare(
     ] = None,
     positions: Annotated[bool, typer.Option("--positions", help="Compare position encodings instead.")] = False,
     kinds: Annotated[
-        list[str] | None, typer.Option("--kind", help="A position encoding. Repeatable; all that are common.")
+        list[str] | None,
+        typer.Option("--kind", metavar="KIND", help="A position encoding. Repeatable; all that are common."),
     ] = None,
     seeds: Annotated[
         int | None,
-        typer.Option("--seeds", min=1, help="Runs of each position encoding. Default: 3, or 1 with --quick."),
+        typer.Option(
+            "--seeds", metavar="N", min=1, help="Runs of each position encoding. Default: 3, or 1 with --quick."
+        ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Positions: 20 steps: does it run?")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead of a table.")] = False,

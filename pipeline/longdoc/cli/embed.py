@@ -28,14 +28,19 @@ def embed(
         list[str], typer.Option("--input", metavar="PATH", help="Files, folders, globs or hf:owner/name.")
     ],
     output: Annotated[Path, typer.Option("--output", metavar="OUT", help="The job's folder.")],
-    more: Annotated[list[str] | None, typer.Argument(metavar="[PATH]...", help="Further inputs.")] = None,
+    more: Annotated[list[str] | None, typer.Argument(metavar="PATH", help="Further inputs.")] = None,
     parts: Annotated[
-        str | None, typer.Option("--parts", help="Vectors of parts too: chunks, passages or spans.")
+        str | None, typer.Option("--parts", metavar="KIND", help="Vectors of parts too: chunks, passages or spans.")
     ] = None,
-    prompt: Annotated[str | None, typer.Option("--prompt", help='Text before every chunk, such as "query: ".')] = None,
-    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes, each with a model.")] = None,
+    prompt: Annotated[
+        str | None, typer.Option("--prompt", metavar="TEXT", help='Text before every chunk, such as "query: ".')
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", metavar="N", min=1, help="Processes, each with a model.")
+    ] = None,
     max_failures: Annotated[
-        int | None, typer.Option("--max-failures", min=0, help="More failed documents than this end with status 3.")
+        int | None,
+        typer.Option("--max-failures", metavar="N", min=0, help="More failed documents than this end with status 3."),
     ] = None,
     dry: DryRunOption = False,
     config: ConfigOption = None,

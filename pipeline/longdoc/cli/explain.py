@@ -29,7 +29,12 @@ def explain(
     ],
     limit: Annotated[
         int | None,
-        typer.Option("--limit", min=1, help=f"At most so many documents; {ON_ONE_PAGE} on one page, all in a folder."),
+        typer.Option(
+            "--limit",
+            metavar="N",
+            min=1,
+            help=f"At most so many documents; {ON_ONE_PAGE} on one page, all in a folder.",
+        ),
     ] = None,
     config: ConfigOption = None,
     overrides: SetOption = None,

@@ -19,7 +19,9 @@ __all__ = ["import_checkpoint"]
 def import_checkpoint(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="`default`, a folder, or a hub id.")],
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A new folder.")],
-    revision: Annotated[str | None, typer.Option("--revision", help="The commit of a hub id.")] = None,
+    revision: Annotated[
+        str | None, typer.Option("--revision", metavar="COMMIT", help="The commit of a hub id.")
+    ] = None,
     config: ConfigOption = None,
     overrides: SetOption = None,
 ) -> None:

@@ -28,13 +28,16 @@ def predict(
         list[str], typer.Option("--input", metavar="PATH", help="Files, folders, globs or hf:owner/name.")
     ],
     output: Annotated[Path, typer.Option("--output", metavar="OUT", help="The job's folder.")],
-    more: Annotated[list[str] | None, typer.Argument(metavar="[PATH]...", help="Further inputs.")] = None,
+    more: Annotated[list[str] | None, typer.Argument(metavar="PATH", help="Further inputs.")] = None,
     engine: Annotated[
-        str | None, typer.Option("--engine", help="What runs the parts: local, accelerate or ray.")
+        str | None, typer.Option("--engine", metavar="ENGINE", help="What runs the parts: local, accelerate or ray.")
     ] = None,
-    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes, each with a model.")] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", metavar="N", min=1, help="Processes, each with a model.")
+    ] = None,
     max_failures: Annotated[
-        int | None, typer.Option("--max-failures", min=0, help="More failed documents than this end with status 3.")
+        int | None,
+        typer.Option("--max-failures", metavar="N", min=0, help="More failed documents than this end with status 3."),
     ] = None,
     evidence: Annotated[
         bool | None, typer.Option("--evidence/--no-evidence", help="Passages behind each score.")

@@ -14,7 +14,7 @@ __all__ = ["show"]
 
 def show(
     only: Annotated[
-        list[str] | None, typer.Argument(metavar="[SECTION]...", help="Only these sections: training, model.readout.")
+        list[str] | None, typer.Argument(metavar="SECTION", help="Only these sections: training, model.readout.")
     ] = None,
     changed: Annotated[bool, typer.Option("--changed", help="Only what is not at its default.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead of YAML.")] = False,

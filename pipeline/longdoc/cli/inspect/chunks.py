@@ -20,7 +20,7 @@ def chunks(
     model: ModelOption = "default",
     output: PictureOption = None,
     as_json: JsonOption = False,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many documents.")] = 5,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most so many documents.")] = 5,
     config: ConfigOption = None,
     overrides: SetOption = None,
 ) -> None:

@@ -19,20 +19,24 @@ __all__ = ["masks"]
 
 
 def masks(
-    length: Annotated[int, typer.Option("--length", min=1, max=4096, help="Tokens of a row, padding included.")] = 32,
-    padding: Annotated[int, typer.Option("--padding", min=0, help="Padding at the end.")] = 0,
-    padding_left: Annotated[int, typer.Option("--padding-left", min=0, help="Padding at the start.")] = 0,
+    length: Annotated[
+        int, typer.Option("--length", metavar="N", min=1, max=4096, help="Tokens of a row, padding included.")
+    ] = 32,
+    padding: Annotated[int, typer.Option("--padding", metavar="N", min=0, help="Padding at the end.")] = 0,
+    padding_left: Annotated[int, typer.Option("--padding-left", metavar="N", min=0, help="Padding at the start.")] = 0,
     causal: Annotated[bool, typer.Option("--causal", help="Keys up to the query only.")] = False,
     window: Annotated[
-        int | None, typer.Option("--window", min=0, max=1 << 31, help="Keys at most so far away, each side.")
+        int | None,
+        typer.Option("--window", metavar="N", min=0, max=1 << 31, help="Keys at most so far away, each side."),
     ] = None,
     blocks: Annotated[
-        list[int] | None, typer.Option("--block", min=1, help="Tokens of a packed text. Repeatable.")
+        list[int] | None, typer.Option("--block", metavar="N", min=1, help="Tokens of a packed text. Repeatable.")
     ] = None,
     globals_: Annotated[
         list[int] | None,
         typer.Option(
             "--global",
+            metavar="N",
             min=0,
             help="With --window: a position of each text that sees all and is seen by all. Repeatable.",
         ),

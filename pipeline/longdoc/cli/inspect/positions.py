@@ -19,16 +19,23 @@ __all__ = ["positions"]
 
 def positions(
     kind: Annotated[
-        str | None, typer.Option("--kind", help="A position encoding: sinusoidal, rotary, alibi, shaw ...")
+        str | None,
+        typer.Option("--kind", metavar="KIND", help="A position encoding: sinusoidal, rotary, alibi, shaw ..."),
     ] = None,
     width: Annotated[
-        int | None, typer.Option("--width", min=1, help="Width of the embeddings. Default: the configuration's, or 64.")
+        int | None,
+        typer.Option(
+            "--width", metavar="N", min=1, help="Width of the embeddings. Default: the configuration's, or 64."
+        ),
     ] = None,
     heads: Annotated[
-        int | None, typer.Option("--heads", min=1, help="Attention heads. Default: the configuration's, or 4.")
+        int | None,
+        typer.Option("--heads", metavar="N", min=1, help="Attention heads. Default: the configuration's, or 4."),
     ] = None,
-    length: Annotated[int, typer.Option("--length", min=1, max=4096, help="How many positions.")] = 100,
-    dtype: Annotated[str, typer.Option("--dtype", help="The number format that is judged: fp32, bf16, fp16.")] = "fp32",
+    length: Annotated[int, typer.Option("--length", metavar="N", min=1, max=4096, help="How many positions.")] = 100,
+    dtype: Annotated[
+        str, typer.Option("--dtype", metavar="DTYPE", help="The number format that is judged: fp32, bf16, fp16.")
+    ] = "fp32",
     options: Annotated[
         list[str] | None,
         typer.Option(
