@@ -23,7 +23,7 @@ from longdoc.checkpoints.resolve import pinned_name
 from longdoc.checkpoints.sentence_transformers import pooled_as_before
 from longdoc.checkpoints.vocabulary import check_vocabulary
 from longdoc.config import RunConfig, dump_resolved, load_config
-from longdoc.errors import ConfigurationError, DataError, LongDocError, UsageError
+from longdoc.errors import ConfigurationError, LongDocError, UsageError, no_document
 from longdoc.files import check_folder_output, only_writer
 from longdoc.interruption import Interruption
 from longdoc.model import LongDocModel
@@ -324,9 +324,9 @@ def _check(config: RunConfig, train: Sequence[Document], validation: Sequence[Do
             "and lower `training.micro_batch_tokens` or freeze layers if memory is short."
         )
     if not train:
-        raise DataError("`data.train` must hold at least 1 document, but holds none.")
+        raise no_document("data.train")
     if config.data.validation and not validation:
-        raise DataError("`data.validation` must hold at least 1 document, but holds none.")
+        raise no_document("data.validation")
     metric = chosen_metric(config.training.metric_for_best_model, task, bool(validation))
     if named is not None:
         task.check_labels(named)

@@ -23,6 +23,7 @@ __all__ = [
     "PlanMismatchError",
     "UsageError",
     "counted",
+    "no_document",
 ]
 
 FailureReason = Literal[
@@ -69,6 +70,14 @@ class DataError(LongDocError):
 
     A single bad document never raises this; it becomes a `DocumentFailure` in its place.
     """
+
+
+def no_document(named: str) -> DataError:
+    """What is said of inputs without a single document: `named` is the option or key that named them."""
+    return DataError(
+        f"`{named}` must hold at least 1 document, but holds none. Name other files, or look whether these are "
+        "empty: a table needs a row below its header."
+    )
 
 
 class DuplicateIdError(DataError):

@@ -45,7 +45,7 @@ def evaluate(
         from longdoc.apart import check_apart
         from longdoc.cli.trained import own_chunking, settled
         from longdoc.config import dump_resolved
-        from longdoc.errors import DataError, counted
+        from longdoc.errors import counted, no_document
         from longdoc.files import check_folder_output, make_folder, write_text
         from longdoc.pipeline import Pipeline
         from longdoc.readers import load_labelled
@@ -61,7 +61,7 @@ def evaluate(
         check_evaluation_folder(output)
         documents = load_labelled(data, resolved.read)
         if not documents:
-            raise DataError("`--data` must hold at least 1 document, but holds none. Name other files.")
+            raise no_document("--data")
         pipeline = Pipeline.load(model, resolved.prediction)
         pipeline.task.check_gold(documents, pipeline.labels, "evaluation")
         documents = list(pipeline.task.unfold(documents, "evaluation"))

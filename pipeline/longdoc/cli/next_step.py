@@ -1,11 +1,41 @@
-"""What would help documents that a job could not answer: packages that are missing, each with the line to run."""
+"""What would help documents that cannot be read or answered: missing packages with the line to run, first faults."""
 
 from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-__all__ = ["missing_packages"]
+if TYPE_CHECKING:
+    from longdoc.types import DocumentFailure
+
+__all__ = ["Unreadable", "missing_packages"]
+
+
+class Unreadable:
+    """What a command could not read, told at its end: a line for each reason, with the place and fault of the first.
+
+    Attributes:
+        number: of failures.
+    """
+
+    def __init__(self) -> None:
+        self.number = 0
+        self._found: Counter[str] = Counter()
+        self._first: dict[str, str] = {}
+
+    def note(self, failure: DocumentFailure) -> None:
+        """Count one."""
+        helped = "pip install" in failure.detail  # a line for each package that is missing
+        kind = failure.detail if helped else failure.reason
+        self.number += 1
+        self._found[kind] += 1
+        where = "" if helped or failure.id in failure.detail else f"{failure.id}: "
+        self._first.setdefault(kind, f"{failure.reason}, {where}{failure.detail or 'no more is known'}")
+
+    def lines(self) -> list[str]:
+        """The most frequent first."""
+        return [f"{number} unreadable ({self._first[kind]})" for kind, number in self._found.most_common()]
 
 
 def missing_packages(output: Path) -> list[str]:

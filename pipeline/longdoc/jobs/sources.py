@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from longdoc.errors import DataError
+from longdoc.errors import no_document
 from longdoc.jobs.identity import IdDigest
 from longdoc.readers import find_sources, read_source
 from longdoc.readers.base import ReadConfig, Source
@@ -48,10 +48,7 @@ def refuse_nothing(inputs: Sequence[str | Path], read: ReadConfig, output: Path)
         DataError: such are these, or they cannot be used.
     """
     if next(read_records(list_sources(inputs, read, output), read), None) is None:
-        raise DataError(
-            "`--input` must hold at least 1 document, but holds none. Name other files, or look whether these are "
-            "empty: a table needs a row below its header."
-        )
+        raise no_document("--input")
 
 
 class RollCall:

@@ -10,7 +10,7 @@ from typing import Any
 
 from longdoc.errors import DataError
 from longdoc.readers.base import ReadConfig, Source, ended
-from longdoc.readers.opening import FileReader, open_file
+from longdoc.readers.opening import FileReader, check_beginning, open_file
 from longdoc.types import Record
 
 __all__ = ["ArrowReader", "read_ipc_files"]
@@ -60,6 +60,7 @@ def _mapped(path: Path, root: Path) -> Iterator[tuple[Any, Any]]:
     import pyarrow as pa
 
     with open_file(path, root) as stream:
+        check_beginning(stream, ArrowReader.name)
         mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
         yield mapping, pa.py_buffer(mapping)
 

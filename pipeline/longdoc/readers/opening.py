@@ -16,7 +16,15 @@ from typing import IO, Any, BinaryIO
 from longdoc.errors import DocumentError
 from longdoc.readers.base import Source
 
-__all__ = ["FileReader", "TruncatedStreamError", "file_digest", "is_compressed", "open_file", "open_source"]
+__all__ = [
+    "FileReader",
+    "TruncatedStreamError",
+    "check_beginning",
+    "file_digest",
+    "is_compressed",
+    "open_file",
+    "open_source",
+]
 
 _BUFFER = 1 << 18
 _FLAGS = os.O_RDONLY
@@ -85,6 +93,28 @@ def open_source(source: Source) -> Iterator[io.BufferedReader]:
             content = io.BufferedReader(decompress(stream), _BUFFER)
             with content:
                 yield content
+
+
+def check_beginning(stream: io.BufferedReader, name: str, beginning: bytes = b"") -> None:
+    """Refuse a file that is not what the ending of its name says, in words instead of those of the format's library.
+
+    Args:
+        stream: at its start, where it stays.
+        name: of the format.
+        beginning: what every file of the format begins with.
+
+    Raises:
+        DocumentError: the file is empty or begins otherwise.
+    """
+    found = stream.peek(max(1, len(beginning)))
+    if not found:
+        raise DocumentError("unreadable", f"The file has 0 bytes, so it is no {name} file. Write it anew.")
+    if not found.startswith(beginning):
+        raise DocumentError(
+            "unreadable",
+            f"The file must begin with `{beginning.decode()}` as every {name} file does, but begins otherwise. Give it "
+            "the ending of what it is.",
+        )
 
 
 def file_digest(path: Path, root: Path) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from longdoc.errors import DataError
 from longdoc.readers.base import ReadConfig, Source, ended
-from longdoc.readers.opening import FileReader, open_file
+from longdoc.readers.opening import FileReader, check_beginning, open_file
 from longdoc.types import Record
 
 __all__ = ["ParquetReader"]
@@ -27,6 +27,7 @@ class ParquetReader(FileReader):
             from longdoc.readers.columns import ROWS_AT_ONCE, TableRecords
 
             with open_file(source.path, source.root) as stream:
+                check_beginning(stream, self.name, b"PAR")  # PARE where it is encrypted
                 file = pyarrow.parquet.ParquetFile(stream, pre_buffer=False, buffer_size=1 << 20)
                 table = TableRecords(file.schema_arrow, source, settings)
                 first = 0

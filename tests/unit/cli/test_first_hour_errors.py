@@ -85,6 +85,39 @@ def test_a_missing_extra(run: Run, model: Path, tmp_path: Path, monkeypatch: pyt
     )
 
 
+def test_what_a_look_at_the_lengths_could_not_read(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A missing package, a wrong encoding and an empty file: "none has a token" alone helps nobody."""
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    monkeypatch.setattr(Sandbox, "parse", lambda self, parser, data, settings: html.parse(data, settings))
+    for name in ("a.html", "b.html"):
+        (tmp_path / name).write_text("<p>the rent is due</p>")
+    (tmp_path / "c.csv").write_bytes("text\ncafé\n".encode("cp1252"))
+    (tmp_path / "d.parquet").write_bytes(b"")
+    shown = run("inspect", "lengths", "--input", tmp_path, expect=2)
+    assert shown.output.splitlines() == [
+        "longdoc: 2 unreadable (unsupported_type, Reading this file needs the package selectolax, which is not "
+        'installed. Run: pip install "longdoc[html]")',
+        "longdoc: 1 unreadable (decode_error, c.csv:2: Line 2 does not fit the encoding utf-8 at position 3. Set "
+        "`read.encoding`, for example to `cp1252`, if you know it.)",
+        "longdoc: 1 unreadable (unreadable, d.parquet:1: The file has 0 bytes, so it is no Parquet file. Write it "
+        "anew.)",
+        "longdoc: `--input` must hold at least 1 document with text, but none of 4 has a token.",
+    ]
+
+
+@pytest.mark.parametrize("command", ["train", "predict", "evaluate", "inspect lengths"])
+def test_a_table_of_a_header_alone(run: Run, model: Path, tmp_path: Path, command: str) -> None:
+    (tmp_path / "letters.csv").write_text("id,text,label\n")
+    named = "--data" if command in ("train", "evaluate") else "--input"
+    own = ("--config", TINY) if command == "train" else ("--model", model)
+    output = () if "lengths" in command else ("--output", tmp_path / "out")
+    shown = run(*command.split(), *own, named, tmp_path / "letters.csv", *output, expect=2)
+    assert shown.output.splitlines()[-1] == (
+        f"longdoc: `{'data.train' if command == 'train' else named}` must hold at least 1 document, but holds none. "
+        "Name other files, or look whether these are empty: a table needs a row below its header."
+    )
+
+
 @pytest.mark.slow
 def test_too_little_memory(run: Run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def never(self: Stepper, step: object) -> None:

@@ -49,3 +49,21 @@ def test_damage_in_a_later_row_group_costs_only_what_follows(tmp_path: Path) -> 
     *before, last = records_of(path)
     assert [document.text for document in documents_of(before)] == texts[:20]
     assert [(failure.id, failure.reason) for failure in failures_of([last])] == [("in.parquet:21", "unreadable")]
+
+
+@pytest.mark.parametrize("name", ["in.parquet", "in.arrow"])
+def test_an_empty_file_is_said_to_be_empty(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"")
+    (failure,) = failures_of(records_of(tmp_path / name))
+    kind = {"in.parquet": "Parquet", "in.arrow": "Arrow"}[name]
+    assert failure.reason == "unreadable"
+    assert failure.detail == f"The file has 0 bytes, so it is no {kind} file. Write it anew."
+
+
+def test_another_format_under_that_ending_is_told(tmp_path: Path) -> None:
+    (tmp_path / "in.parquet").write_text("text,label\nthe rent is due,lease\n")
+    (failure,) = failures_of(records_of(tmp_path / "in.parquet"))
+    assert failure.detail == (
+        "The file must begin with `PAR` as every Parquet file does, but begins otherwise. Give it the ending of what "
+        "it is."
+    )

@@ -28,7 +28,8 @@ def lengths(
     """
     with faults_as_exit_status():
         from longdoc.checkpoints import resolve_checkpoint
-        from longdoc.errors import DataError, counted
+        from longdoc.cli.next_step import Unreadable
+        from longdoc.errors import DataError, counted, no_document
         from longdoc.readers import read_documents
         from longdoc.study.lengths import length_report
         from longdoc.text.tokenizing import DocumentTokenizer
@@ -38,25 +39,27 @@ def lengths(
         check_picture(output)
         tokenizer = DocumentTokenizer.from_folder(resolve_checkpoint(model))
         counts: list[int] = []
-        failed = 0
+        unreadable = Unreadable()
         with show_progress("count") as tell:
             for record in read_documents(inputs, resolved.read):
                 if isinstance(record.document, Document):
                     counts.append(sum(len(s.token_ids) for s in tokenizer.segments(record.document.text)))
                 else:
-                    failed += 1
-                tell(len(counts), None, failed)
+                    unreadable.note(record.document)
+                tell(len(counts), None, unreadable.number)
+        for line in unreadable.lines():
+            typer.echo(f"longdoc: {line}", err=True)
+        if not (total := len(counts) + unreadable.number):
+            raise no_document("--input")
         if not any(counts):
-            raise DataError(
-                f"`--input` must hold at least 1 document with text, but none of {len(counts) + failed} has a token."
-            )
+            raise DataError(f"`--input` must hold at least 1 document with text, but none of {total} has a token.")
         report = length_report(counts, specials=tokenizer.specials)
         if output is not None:
             from longdoc.study.text_pictures import draw_lengths
 
             draw_lengths(counts, report, output)
         if as_json:
-            typer.echo(json.dumps(report.to_dict() | {"unreadable": failed}, indent=2))
+            typer.echo(json.dumps(report.to_dict() | {"unreadable": unreadable.number}, indent=2))
             return
         typer.echo(report.to_text())
-        closing_line(f"{counted(len(counts), 'document')} counted, {failed} unreadable{drawn(output)}")
+        closing_line(f"{counted(len(counts), 'document')} counted, {unreadable.number} unreadable{drawn(output)}")
