@@ -31,7 +31,7 @@ from longdoc.nn.readout import ReadoutConfig
 from longdoc.nn.readout.embedding import ChunkWeights, EmbeddingPooling, EmbeddingReadout, EmbeddingReadoutConfig
 from longdoc.passages import passages_read, split_passages
 from longdoc.precision import Placement, PrecisionConfig, choose_placement
-from longdoc.repeats import ChunkMemory
+from longdoc.repeats import ChunkMemory, RepeatCount
 from longdoc.schema import Config
 from longdoc.streaming import DocumentRows, RowStream, as_documents, prepared_failure
 from longdoc.text.batching import BatchingConfig
@@ -189,6 +189,8 @@ class Embedder:
         except UsageError as error:
             raise ConfigurationError(f"the prompt does not fit: {error}") from None
         self._readout = EmbeddingReadout(self.width, recipe.pooling, recipe.lead, recipe.trail, recipe.weights)
+        self.repeats = RepeatCount()
+        """Chunks that all calls so far have asked for, and those among them that were not encoded again."""
         self._max_unknown_share = max_unknown_share
         self._source = source
 
@@ -253,8 +255,12 @@ class Embedder:
             placement=self.placement,
             max_unknown_share=self._max_unknown_share,
             keep=self._keep if kind != "none" else None,
-            memory=ChunkMemory(by_place=True) if self.batching.deterministic and self.batching.reuse_repeats else None,
+            memory=self._memory(),
         )
+
+    def _memory(self) -> ChunkMemory | None:
+        reuses = self.batching.deterministic and self.batching.reuse_repeats
+        return ChunkMemory(by_place=True, total=self.repeats) if reuses else None
 
     # -- from documents to chunks
 

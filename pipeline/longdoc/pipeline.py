@@ -37,7 +37,7 @@ from longdoc.nn.position import PositionEncoding
 from longdoc.pages import with_pages
 from longdoc.precision import ComputePath, Placement, PrecisionConfig, choose_placement, compute_path
 from longdoc.readers import ArrowTable
-from longdoc.repeats import ChunkMemory
+from longdoc.repeats import ChunkMemory, RepeatCount
 from longdoc.schema import Config, explain_faults
 from longdoc.spreading import DeviceMapConfig, is_spread, spread
 from longdoc.streaming import DocumentRows, Prepare, RowStream, as_documents, prepared_failure
@@ -102,6 +102,8 @@ class Pipeline:
         """The text of the model folder's README.md; travels with the model."""
         self.chunk_memory: ChunkMemory | None = None
         """Where it is set, chunks that were met in an earlier call are not encoded again; see `remember_chunks`."""
+        self.repeats = RepeatCount()
+        """Chunks that all calls so far have asked for, and those among them that were not encoded again."""
         self._source_fingerprint: str | None = None
         self._own_folders: set[Path] = set()
         self._place()
@@ -402,7 +404,7 @@ class Pipeline:
         batching = self.prediction.batching
         if not (batching.deterministic and batching.reuse_repeats):
             return None
-        return ChunkMemory(self.model.readout.places_rows)
+        return ChunkMemory(self.model.readout.places_rows, total=self.repeats)
 
     def answer(self, document: DocumentRows, gold: Document | None = None) -> DocumentResult:
         """The second half of `stream`: merge and decide one document, alone, so that nobody else can touch its bits.

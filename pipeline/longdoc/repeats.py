@@ -47,6 +47,13 @@ class RepeatCount:
             self.repeated_tokens + other.repeated_tokens,
         )
 
+    def __iadd__(self, other: RepeatCount) -> RepeatCount:
+        """Adds to this very object, which several memories may share."""
+        total = self + other
+        self.chunks, self.tokens = total.chunks, total.tokens
+        self.repeated_chunks, self.repeated_tokens = total.repeated_chunks, total.repeated_tokens
+        return self
+
 
 class ChunkMemory:
     """Which chunks were met before, and the rows of the latest of them.
@@ -57,17 +64,19 @@ class ChunkMemory:
         by_place: rows depend on where in its document a chunk stands, so that only chunks with the same number of as
             many are alike.
         bytes_kept: rows are kept up to this size, all that they take counted.
+        total: of several memories, to which this one adds, too.
 
     Attributes:
         count: what was saved so far, in all walks.
     """
 
-    def __init__(self, by_place: bool, bytes_kept: int = REMEMBERED_BYTES) -> None:
+    def __init__(self, by_place: bool, bytes_kept: int = REMEMBERED_BYTES, total: RepeatCount | None = None) -> None:
         self._by_place = by_place
         self._most, self._held = bytes_kept, 0
         self._rows: OrderedDict[bytes, torch.Tensor] = OrderedDict()  # no chunk: it holds on to its document's tokens
         self._under_way: dict[bytes, list[tuple[int, Chunk]]] = {}
         self.count = RepeatCount()
+        self._total = RepeatCount() if total is None else total
 
     def begin(self) -> None:
         """Forget what was under way: a walk that was given up never brings it home."""
@@ -119,6 +128,7 @@ class ChunkMemory:
     def _count(self, chunk: Chunk, repeated: bool) -> None:
         one = RepeatCount(1, len(chunk), int(repeated), len(chunk) * repeated)
         self.count += one
+        self._total += one
 
 
 def _weight(chunk: Chunk) -> float:

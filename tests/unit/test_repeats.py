@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from longdoc.embedding import Embedder, EmbeddingConfig, recipe_of_readout
 from longdoc.encoding import ChunkRow
 from longdoc.pipeline import Pipeline, PredictionConfig
 from longdoc.repeats import ROW_BYTES, ChunkMemory, RepeatCount
@@ -99,6 +100,8 @@ def test_between_calls_nothing_is_kept_unless_it_is_asked_for(tiny_pipeline: Pip
     count = once.chunk_memory.count
     assert (count.repeated_chunks, count.chunks) == (fresh.chunks // 3, 2 * fresh.chunks // 3)
     assert count.tokens == 2 * count.repeated_tokens
+    assert (once.repeats.chunks, once.repeats.tokens) == (2 * count.chunks, 2 * count.tokens)  # of all calls
+    assert once.repeats.repeated_chunks == count.repeated_chunks
 
 
 def test_a_walk_that_is_given_up_leaves_nobody_waiting(tiny_pipeline: Pipeline) -> None:
@@ -163,6 +166,26 @@ def test_who_waits_gets_the_row_or_the_failure_under_its_own_name() -> None:
     assert [(item.owner, item.reason) for item in failed] == [(7, "memory_limit"), (8, "memory_limit")]
     assert memory.known(9, failing) is None  # it is tried again
     assert memory.count == RepeatCount(4, 16, 2 + 0, 8) + RepeatCount(1, 4, 1, 4)
+
+
+def test_several_memories_add_to_one_total() -> None:
+    total = RepeatCount()
+    memories = [ChunkMemory(False, total=total), ChunkMemory(False, total=total)]
+    for memory in memories:
+        assert not memory.waits(0, ALIKE)
+    assert memories[0].waits(1, ALIKE)
+    assert total == RepeatCount(3, 12, 1, 4) == memories[0].count + memories[1].count
+
+
+def test_vectors_are_counted_over_all_calls(tiny_pipeline: Pipeline) -> None:
+    chunking = tiny_pipeline.settings.chunking
+    recipe = recipe_of_readout(tiny_pipeline.settings.readout, EmbeddingConfig())
+    embedder = Embedder(tiny_pipeline.model.encoder, tiny_pipeline.tokenizer, chunking, recipe)
+    chunks = sum(item.n_chunks for item in tiny_pipeline.predict(LETTERS[:5]))
+    for _ in range(2):
+        list(embedder.stream(LETTERS[:5]))
+    again = tiny_pipeline.predict(LETTERS[:1])[0].n_chunks
+    assert (embedder.repeats.chunks, embedder.repeats.repeated_chunks) == (2 * chunks, 2 * again)
 
 
 def test_the_row_that_nobody_asked_for_the_longest_is_forgotten_first() -> None:

@@ -111,6 +111,8 @@ def outcome(report: JobReport, output: Path) -> str:
     parts = f"{counted(report.written_parts, 'part')} written, {report.reused_parts} found done"
     if report.found_complete:
         parts = "already complete, nothing written"
+    saved = f"; {report.repeated_chunks} of {counted(report.chunks, 'chunk')} stood somewhere before, not encoded again"
+    parts += saved if report.repeated_chunks else ""
     cut = f". Not complete: {say_cut(report.cut_sources)}" if report.cut_sources else ""
     return f"{counted(report.documents, 'document')}, {failed}; {parts}; results in {output}{cut}"
 
@@ -132,6 +134,7 @@ class _WithEvidence:
         self.pipeline = pipeline
         self.fingerprint = pipeline.fingerprint + "+evidence"
         self.stream = pipeline.stream_with_evidence
+        self.repeats = pipeline.repeats
 
 
 def _chunks_of(predictor: Pipeline | _WithEvidence) -> Callable[[int], int]:

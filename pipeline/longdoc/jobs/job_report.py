@@ -26,6 +26,7 @@ class JobReport:
             manifest and is not complete, whatever `max_failures` allows: nobody knows how many documents are missing.
         found_complete: the job was complete before this run, which wrote nothing.
         abstained: documents of the whole job in which the model abstains, wholly or from some labels.
+        chunks, repeated_chunks: that this run asked the model for, and those among them that were not encoded again.
     """
 
     documents: int
@@ -37,6 +38,8 @@ class JobReport:
     cut_sources: tuple[str, ...] = ()
     found_complete: bool = False
     abstained: int = 0
+    chunks: int = 0
+    repeated_chunks: int = 0
 
 
 def job_report(
@@ -59,4 +62,6 @@ def job_report(
         cut_sources=plan.cut_sources,
         found_complete=found_complete,
         abstained=sum(outcome.abstained for outcome in outcomes.values()),
+        chunks=sum(outcome.chunks for outcome in outcomes.values()),
+        repeated_chunks=sum(outcome.repeated_chunks for outcome in outcomes.values()),
     )

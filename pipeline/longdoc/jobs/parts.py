@@ -40,6 +40,9 @@ class PartOutcome:
         documents, failed: its rows, and those with status `failed`.
         reasons: failed rows by reason.
         abstained: rows in which the model abstains, wholly or from some labels.
+        chunks, repeated_chunks: that the model was asked for by whoever made the part, and those among them that had
+            stood somewhere before and were not encoded again. 0 for a part that was found done: its file, which is the
+            same either way, does not say.
     """
 
     number: int
@@ -49,6 +52,8 @@ class PartOutcome:
     failed: int
     reasons: Mapping[str, int] = field(default_factory=dict)
     abstained: int = 0
+    chunks: int = field(default=0, compare=False)
+    repeated_chunks: int = field(default=0, compare=False)
 
 
 def write_part(output: Path, plan: JobPlan, part: PartPlan, results: Sequence[JobResult]) -> PartOutcome:

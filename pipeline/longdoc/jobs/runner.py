@@ -153,6 +153,8 @@ class _Run:
             self.counter.part(outcome)
             name = plan.part_name(plan.parts[outcome.number])
             _log.info("%s: %d documents, %d failed", name, outcome.documents, outcome.failed)
+            if outcome.repeated_chunks:
+                _log.info("%s: %d of %d chunks not encoded again", name, outcome.repeated_chunks, outcome.chunks)
         _check_complete(self.output, plan, outcomes, interruption)
         for number in self.watch.touched():
             if source_digest(plan.inputs[number]) != plan.sources[number].sha256:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -28,7 +29,8 @@ class Predictor(Protocol):
     """What a job needs of a pipeline.
 
     `fingerprint` decides whether results may be mixed: model, chunking, precision, versions. `stream` gives one
-    result a document, in input order; a failure that goes in comes out unchanged.
+    result a document, in input order; a failure that goes in comes out unchanged. Where it has `repeats` (as
+    `Pipeline.repeats`), a job tells how many chunks were not encoded again.
     """
 
     @property
@@ -67,6 +69,7 @@ def run_part(
         PlanMismatchError: the documents are not those of the plan any more.
         CannotWriteError: the part cannot be written.
     """
+    before = _repeats(predictor)
     feed = _Feed(plan, part)
     results: list[JobResult] = []
     for result in feed.answers(predictor):
@@ -82,7 +85,15 @@ def run_part(
                 f"the predictor must give one result a document in input order, but result {number} of "
                 f"{plan.part_name(part)} is missing, too many or another document's. Nothing was written."
             )
-    return write_part(output, plan, part, results)
+    outcome = write_part(output, plan, part, results)
+    chunks, repeated = (after - earlier for after, earlier in zip(_repeats(predictor), before, strict=True))
+    return replace(outcome, chunks=chunks, repeated_chunks=repeated)
+
+
+def _repeats(predictor: Predictor) -> tuple[int, int]:
+    """Chunks that the predictor was asked for so far, and those that it did not encode again."""
+    count = getattr(predictor, "repeats", None)
+    return (0, 0) if count is None else (count.chunks, count.repeated_chunks)
 
 
 def answer_alone(predictor: Predictor, document: Document | DocumentFailure) -> JobResult:

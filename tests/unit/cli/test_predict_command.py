@@ -74,7 +74,7 @@ def test_the_closing_line_counts_where_the_model_abstains(tiny_pipeline: Pipelin
     pipeline = Pipeline.load(saved(tiny_pipeline, tmp_path / "model"))
     pipeline.decide_by(Decisions(conformal=ConformalSets(coverage=0.9, limits=(1.0,), documents=9)))
     pipeline.save(tmp_path / "model")
-    lines = [{"id": str(number), "text": "court" if number else " "} for number in range(3)]
+    lines = [{"id": str(number), "text": "court " * number or " "} for number in range(3)]
     source = write(tmp_path / "in.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
     for parts in ("1 part written, 0 found done", "already complete, nothing written"):
         finished = predict(tmp_path / "model", source, tmp_path / "out", "--max-failures", "1")
@@ -145,3 +145,28 @@ def test_a_corpus_without_documents_is_refused(model: Path, tmp_path: Path, comm
         "empty: a table needs a row below its header.\n"
     )
     assert not (tmp_path / "out").exists()
+
+
+LETTER = "the tenant shall pay the rent on the first day of each month and keep the rooms in good order " * 3
+"""A few chunks of 32 tokens."""
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_the_closing_line_says_how_many_chunks_were_not_encoded_again(
+    model: Path, tmp_path: Path, workers: str
+) -> None:
+    texts = [LETTER, "Another word before. " + LETTER, LETTER, LETTER]
+    source = write(tmp_path / "in.jsonl", "".join(json.dumps({"text": text}) + "\n" for text in texts))
+    finished = predict(model, source, tmp_path / "out", "--workers", workers)
+    chunks = [row["n_chunks"] for row in rows_of(tmp_path / "out")]
+    assert (finished.exit_code, finished.stdout) == (
+        0,
+        f"4 documents, 0 failed; 1 part written, 0 found done; {2 * chunks[0]} of {sum(chunks)} chunks stood somewhere "
+        f"before, not encoded again; results in {tmp_path / 'out'}\n",
+    )
+    again = predict(model, source, tmp_path / "out")
+    assert again.stdout == (
+        f"4 documents, 0 failed; already complete, nothing written; results in {tmp_path / 'out'}\n"
+    )
+    every = predict(model, source, tmp_path / "every", "--set", "prediction.batching.reuse_repeats=false")
+    assert "not encoded again" not in every.stdout
