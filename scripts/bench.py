@@ -19,9 +19,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks import SUITES
 from benchmarks.alternate import Candidate, alternate
 from benchmarks.report import report, table
+from benchmarks.suites import SUITES
 
 
 def main() -> None:

@@ -1,0 +1,148 @@
+"""One short run on a GPU: are the numbers those of a CPU in float32, and how fast is it beside transformers?
+
+python scripts/gpu_check.py --json gpu.json
+python scripts/gpu_check.py --device cpu --documents 2 --chunks 2        # tries the script itself
+
+Prints the distance of our vectors from float32 on the CPU, tokens a second of ours and of transformers with the
+attention of torch (and of the package flash_attn, where it is installed), and which share of the device's own rate of
+products each of them reaches. A few minutes at most.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from benchmarks.chunks import ENCODER, SIZE, cut, merged
+from benchmarks.corpus import documents
+from benchmarks.encode import bodies, of_transformers
+from longdoc.pipeline import Pipeline, PredictionConfig
+from longdoc.types import Document
+
+ROUNDS = 5
+
+
+def ours(device: str, dtype: str, deterministic: bool = True) -> Pipeline:
+    """MiniLM with a random head."""
+    batching = {"deterministic": deterministic, "reuse_repeats": False, "tokens": 65536 if device != "cpu" else 2048}
+    settings = PredictionConfig.model_validate(
+        {"precision": {"device": device, "dtype": dtype}, "batching": batching | {"read_ahead": 1_000_000}}
+    )
+    return Pipeline.from_checkpoint(
+        ENCODER, labels=("a", "b"), prediction=settings, chunking={"size": SIZE, "overlap": 0}
+    )
+
+
+def vectors(pipeline: Pipeline, texts: list[str]) -> Any:
+    """(documents, D)."""
+    found = [(item.rows * item.weights[:, None]).sum(0) / item.weights.sum() for item in pipeline.stream_rows(texts)]
+    return torch.stack(found).double().numpy()
+
+
+def transformers(device: str, dtype: str, attention: str, rows: int, texts: list[str]) -> Callable[[], object]:
+    """Padded batches, longest first."""
+    tokenizer, model = of_transformers(dtype)
+    model.set_attn_implementation(attention)
+    model.to(device)
+
+    @torch.inference_mode()
+    def work() -> object:
+        chunks = cut(tokenizer, texts)
+        order = sorted(range(len(chunks.ids)), key=lambda n: -len(chunks.ids[n]))
+        found = np.zeros((len(order), model.config.hidden_size), dtype=np.float32)
+        for start in range(0, len(order), rows):
+            mine = order[start : start + rows]
+            batch = tokenizer.pad({"input_ids": [chunks.ids[n] for n in mine]}, return_tensors="pt").to(device)
+            found[mine] = bodies(model(**batch).last_hidden_state.float(), batch["attention_mask"]).cpu().numpy()
+        return merged(found, chunks)
+
+    return work
+
+
+def seconds(device: str, work: Callable[[], object], rounds: int = ROUNDS) -> float:
+    """The median; one round before is not counted."""
+    taken = []
+    for number in range(rounds + 1):
+        start = time.perf_counter()
+        work()
+        if device != "cpu":
+            torch.cuda.synchronize()
+        if number:
+            taken.append(time.perf_counter() - start)
+    return statistics.median(taken)
+
+
+def product_rate(device: str, dtype: torch.dtype) -> float:
+    """Floating-point operations a second in products of square matrices: what the device really does."""
+    width = 512 if device == "cpu" else 8192
+    left, right = (torch.randn(width, width, device=device, dtype=dtype) for _ in range(2))
+    return 2 * width**3 * 8 / seconds(device, lambda: [left @ right for _ in range(8)])
+
+
+def main() -> None:
+    """Compare, time, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cuda", help="cuda, cuda:1 or cpu")
+    parser.add_argument("--documents", type=int, default=300)
+    parser.add_argument("--chunks", type=int, default=64, help="rows of a batch of transformers")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    device, texts = options.device, documents(options.documents)
+    if device != "cpu" and not torch.cuda.is_available():
+        raise SystemExit("no GPU here: `--device cpu` tries the script itself")
+    fast = ours(device, "auto")
+    dtype, kind = fast.placement.dtype, str(fast.placement.dtype).removeprefix("torch.")
+    right, found = vectors(ours("cpu", "fp32"), texts[:20]), vectors(fast, texts[:20])
+    cosines = (right * found).sum(1) / np.linalg.norm(right, axis=1) / np.linalg.norm(found, axis=1)
+    free = ours(device, "auto", deterministic=False)
+    works: dict[str, Callable[[], object]] = {
+        "longdoc, fixed shapes": lambda: vectors(fast, texts),
+        "longdoc, free batches": lambda: vectors(free, texts),
+        f"transformers {kind}, sdpa": transformers(device, kind, "sdpa", options.chunks, texts),
+    }
+    if device != "cpu" and importlib.util.find_spec("flash_attn"):
+        attention = "flash_attention_2"
+        works[f"transformers {kind}, flash"] = transformers(device, kind, attention, options.chunks, texts)
+    config = fast.model.encoder.config
+    tokens = sum(
+        item.n_tokens for item in fast.prepare([Document(id=str(n), text=text) for n, text in enumerate(texts)])
+    )
+    of_token = config.layers * (
+        8 * config.width**2 + 4 * config.width * config.feed_forward_width + 4 * SIZE * config.width
+    )
+    rate = product_rate(device, dtype)
+    report: dict[str, Any] = {
+        "device": torch.cuda.get_device_name(device) if device != "cpu" else "cpu",
+        "torch": torch.__version__,
+        "path": vars(fast.compute_path),
+        "lowest_cosine_to_cpu_fp32": float(cosines.min()),
+        "largest_difference": float(np.abs(right - found).max()),
+        "product_tflops": rate / 1e12,
+        "rows": [],
+    }
+    for name, work in works.items():
+        speed = tokens / seconds(device, work)
+        report["rows"].append({"name": name, "tokens_per_second": speed, "share": speed * of_token / rate})
+    print(f"{report['device']}, {kind}: products {report['product_tflops']:.2f} TFLOP/s")
+    print(
+        f"lowest cosine to float32 on the CPU {cosines.min():.6f}, largest difference {np.abs(right - found).max():.1e}"
+    )
+    for row in report["rows"]:
+        print(
+            f"{row['name']:32} {row['tokens_per_second']:12,.0f} tokens/s, {row['share']:.0%} of the rate of products"
+        )
+    if options.json:
+        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
