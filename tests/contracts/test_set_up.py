@@ -78,6 +78,7 @@ def test_the_second_start_does_and_says_nothing(checkout: Path) -> None:
     assert installed(checkout) == ["dev"]
 
 
+@pytest.mark.slow
 def test_other_extras_and_other_pins_are_installed_on_top(checkout: Path) -> None:
     set_up(checkout)
     (checkout / ".venv" / "kept").touch()
@@ -104,6 +105,7 @@ def test_a_set_up_that_was_killed_is_made_anew(checkout: Path) -> None:
     assert set_up(checkout) == (0, "")
 
 
+@pytest.mark.slow
 def test_two_at_once_take_turns_and_install_once(checkout: Path) -> None:
     go = checkout / "go"
     first = start(checkout, body=f'while [ ! -e "{go}" ]; do sleep 0.05; done')

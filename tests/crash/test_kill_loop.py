@@ -29,6 +29,7 @@ def options_for(workers):
     return ("--workers", workers, "--size", SIZE, "--delay", DELAY, "--max-attempts", 1000)
 
 
+@pytest.mark.crash
 def test_a_job_killed_six_times_ends_with_the_bytes_of_an_undisturbed_run(whole, tmp_path):
     source, expected = whole
     happened = kill_at_random(source, tmp_path / "out", expected, options_for(1), kills=6, seed=time.time_ns())

@@ -50,11 +50,12 @@ def peak(tmp_path: Path, documents: int) -> int:
     return int(finished.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("few", "many", "bound"),
     [
         (10_000, 60_000, 30),  # the 8 bytes of an id, the plan, and the unsteadiness of a short run
-        pytest.param(50_000, 200_000, 20, marks=pytest.mark.slow),
+        (50_000, 200_000, 20),
     ],
 )
 def test_more_documents_take_no_more_memory_than_the_hash_of_an_id(tmp_path, few, many, bound):

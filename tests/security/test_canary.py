@@ -94,9 +94,9 @@ def test_a_job_with_every_kind_of_bad_line_leaves_no_text_behind(folder: Path, c
     "content",
     [
         '{{"id": "a", "text": "{canary}"}}\n',  # no label
-        '{{"id": "a", "text": "{canary}", "label": ["{canary}"]}}\n',
-        '{{"id": "a", "text": "{canary}", "label": "x"}}\n{{"text": "{canary}\n',
-        '{{"id": "a", "other": "{canary}"}}\n',
+        pytest.param('{{"id": "a", "text": "{canary}", "label": ["{canary}"]}}\n', marks=pytest.mark.slow),
+        pytest.param('{{"id": "a", "text": "{canary}", "label": "x"}}\n{{"text": "{canary}\n', marks=pytest.mark.slow),
+        pytest.param('{{"id": "a", "other": "{canary}"}}\n', marks=pytest.mark.slow),
         '{{"id": "a", "text": "{canary}", "spans": "{canary}"}}\n',
     ],
 )
@@ -116,6 +116,7 @@ def test_a_canary_in_the_configuration_is_not_shown(canary: str, tmp_path: Path)
     assert "`training.learning_rate`" in finished.stderr
 
 
+@pytest.mark.slow
 def test_inspecting_shows_numbers_only(folder: Path, canary: str) -> None:
     for kind in ("lengths", "chunks"):
         for more in ([], ["--json"]):

@@ -53,6 +53,7 @@ def test_it_says_what_a_run_would_do_and_writes_nothing(run: Any, data: Path, tm
 
 
 @pytest.mark.usefixtures("minilm_folder")
+@pytest.mark.slow
 def test_what_is_said_of_a_folder_is_what_the_run_does(run: Any, data: Path, tmp_path: Path) -> None:
     """An unfinished run is gone on with, refused or removed; a model is refused."""
     output = tmp_path / "out"

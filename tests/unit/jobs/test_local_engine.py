@@ -117,6 +117,7 @@ def test_a_document_that_took_the_whole_job_down_ten_times_is_given_up(tmp_path)
     assert found[1]["error"] is None
 
 
+@pytest.mark.crash
 def test_when_no_worker_can_be_started_a_suspected_part_is_run_in_line(tmp_path, caplog):
     write_documents(tmp_path / "in.jsonl", ["one", "two"])
     (tmp_path / "out/.work").mkdir(parents=True)
@@ -146,6 +147,7 @@ def test_a_loader_that_cannot_be_sent_is_refused_with_several_workers(tmp_path):
     )
 
 
+@pytest.mark.crash
 def test_workers_that_all_die_while_loading_stop_the_job(tmp_path):
     write_documents(tmp_path / "in.jsonl", ["one", "two"])
     with pytest.raises(JobError) as caught:
@@ -181,6 +183,7 @@ def test_a_worker_with_another_model_is_refused(tmp_path):
     assert list((tmp_path / "out").glob("part-*")) == []
 
 
+@pytest.mark.crash
 def test_documents_that_all_kill_stop_the_job_instead_of_failing_one_by_one(tmp_path, monkeypatch):
     monkeypatch.setattr("longdoc.jobs.engines.isolation._DEADLY_IN_A_ROW", 2)
     write_documents(tmp_path / "in.jsonl", [KILLS, KILLS, KILLS, "fine"])

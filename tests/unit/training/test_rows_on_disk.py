@@ -68,6 +68,7 @@ def test_the_second_time_nothing_is_encoded_and_the_bits_are_the_same(tmp_path: 
     assert sum(encoded) == 0
 
 
+@pytest.mark.slow
 def test_another_merger_finds_them_and_another_encoder_pooling_or_chunk_does_not(
     tmp_path: Path, encoded: list[int]
 ) -> None:
