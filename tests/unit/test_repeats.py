@@ -199,3 +199,25 @@ def test_the_row_that_nobody_asked_for_the_longest_is_forgotten_first() -> None:
     large = ChunkMemory(False, bytes_kept=15 + ROW_BYTES)
     list(large.home(row_of(ALIKE)))
     assert large.known(0, ALIKE) is None
+
+
+def test_rows_that_are_kept_are_those_that_came_whatever_was_forgotten_meanwhile() -> None:
+    """Rows of two kinds come and go, far more than fit, and each that is still known is the one that was brought."""
+    random = np.random.default_rng(0)
+    memory = ChunkMemory(False, bytes_kept=40 * (4 * 4 + ROW_BYTES))
+    brought: dict[int, torch.Tensor] = {}
+    for number in range(300):
+        item = chunk([1, 7, 10 + number, 2])
+        width = 4 if number % 3 else 700
+        brought[number] = torch.from_numpy(random.normal(size=width)).float()
+        given = brought[number].clone()
+        list(memory.home(ChunkRow(0, item, given, 1.0)))
+        given.fill_(-1)  # the row of a batch, which is used again
+        asked = int(random.integers(0, number + 1))
+        if found := memory.known(0, chunk([1, 7, 10 + asked, 2])):
+            assert found.row is not None
+            assert torch.equal(found.row, brought[asked])
+            found.row.fill_(-2)  # whoever gets a row may do with it what they like
+    known = [number for number in range(300) if memory.known(0, chunk([1, 7, 10 + number, 2])) is not None]
+    assert 10 < len(known) <= 40
+    assert known[-1] == 299
