@@ -28,7 +28,8 @@ def main() -> None:
     for number, case in enumerate(CASES):
         dtype, dropout = (torch.float64, torch.float32)[number % 5 == 4], (0.2, 0.0)[number % 2]
         one = OneStep(tiny, case, dtype, dropout)
-        step = one.step(2, one.accelerator.num_processes, one.accelerator.process_index)
+        size = 4 if one.pipeline.task.learns_in_twos else 2  # two alike documents learn nothing from each other alone
+        step = one.step(size, one.accelerator.num_processes, one.accelerator.process_index)
         own = one.by_full_graph(step.batches, len(step.members))
         expected = {name: one.accelerator.reduce(gradient, reduction="sum") for name, gradient in own.items()}
         found = one.by_row_cache(step)
@@ -41,16 +42,16 @@ def main() -> None:
             "same_draws": distance(found, expected),
         }
         if not dropout:
-            together = _every_batch(one) if one.pipeline.task.learns_in_twos else [step.members]
+            together = _every_batch(one, size) if one.pipeline.task.learns_in_twos else [step.members]
             said["alone"] = distance(found, one.by_full_graph(together, len(step.members)))
         if one.accelerator.is_main_process:
             print(json.dumps(said), flush=True)
 
 
-def _every_batch(one: OneStep) -> list[tuple[int, ...]]:
+def _every_batch(one: OneStep, size: int) -> list[tuple[int, ...]]:
     """Those of all processes: where documents learn from each other, they do so within a batch of one process."""
     processes = one.accelerator.num_processes
-    return [batch for rank in range(processes) for batch in one.step(2, processes, rank).batches]
+    return [batch for rank in range(processes) for batch in one.step(size, processes, rank).batches]
 
 
 if __name__ == "__main__":

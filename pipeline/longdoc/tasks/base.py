@@ -256,7 +256,7 @@ class Task(ABC):
         """What one should know of how documents fall into batches, in sentences.
 
         Args:
-            batches: the targets of each batch of the first epoch on this process.
+            batches: the targets of each batch of the first epoch, of all processes.
 
         Raises:
             ConfigurationError: nothing can be learned from such batches.

@@ -30,7 +30,13 @@ class Embedding(VectorTask):
     outcome_name = "average precision of the others of its label"
 
     def check_values(self, documents: Sequence[Document], purpose: Purpose) -> None:
-        if documents and len({document.label for document in documents}) == len(documents):
+        different = len({document.label for document in documents})
+        if len(documents) > 1 and different == 1:
+            raise DataError(
+                f"the task embedding needs {purpose} documents of at least 2 labels, but all {len(documents)} have the "
+                "same. Add documents that are not alike."
+            )
+        if documents and different == len(documents):
             raise DataError(
                 f"the task embedding needs at least 2 {purpose} documents of one label, but each of {len(documents)} "
                 "has a label that no other has. Give the same label to documents that are alike."

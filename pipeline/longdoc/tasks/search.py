@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from longdoc.decide import Decisions
+from longdoc.errors import DataError
 from longdoc.metrics.neighbours import Neighbours, find_neighbours, group_numbers, neighbour_metrics
 from longdoc.nn.readout import Readout
 from longdoc.tasks.base import ClassWeights, DocumentLoss
@@ -43,6 +44,12 @@ class Search(VectorTask):
     ) -> None:
         missing = [n for n, d in enumerate(documents) if not (d.question or "").strip() and _RECORD not in d.meta]
         refuse_missing(missing, documents, self.name, self.field, purpose)
+        texts = {document.text for document in documents if document.question is None or _RECORD not in document.meta}
+        if len(texts) == 1:
+            raise DataError(
+                f"the task search needs at least 2 different texts in the {purpose} documents, but has 1. Add texts "
+                "that do not answer."
+            )
 
     def unfold(self, documents: Sequence[Document], purpose: Purpose) -> Sequence[Document]:
         """A document for each question and, to learn from, one for its text; to measure by one for each text."""

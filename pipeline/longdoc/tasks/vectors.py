@@ -62,10 +62,12 @@ class VectorTask(Task):
         total = Counter(int(target.flatten()[0]) for batch in batches for target in batch)
         beside = [Counter(int(target.flatten()[0]) for target in batch) for batch in batches]
         unpaired = [group for counts in beside for group, count in counts.items() if count == 1]
-        if len(unpaired) == total.total():
+        of_one_kind = sum(len(counts) == 1 < counts.total() for counts in beside)
+        if not any(1 < len(counts) < counts.total() for counts in beside):
             raise ConfigurationError(
-                "`training.per_device_train_batch_size` must be so large that alike documents meet in a batch, "
-                f"but of {len(batches)} in the first epoch not one holds two. Raise it, to an even number."
+                "`training.per_device_train_batch_size` must be so large that alike documents and others meet in a "
+                f"batch, but of {len(batches)} in the first epoch not one holds both. Raise it, to an even number "
+                "from 4 on."
             )
         alone = sum(total[group] == 1 for group in unpaired)
         remarks = []
@@ -81,6 +83,12 @@ class VectorTask(Task):
                 f"{'has' if missed == 1 else 'have'} nothing alike in the batch, in the first epoch, and "
                 f"{'is' if missed == 1 else 'are'} not brought nearer to any. A larger "
                 "`training.per_device_train_batch_size`, an even one, leaves fewer."
+            )
+        if of_one_kind:
+            remarks.append(
+                f"{of_one_kind} of {len(batches)} batches of the first epoch hold nothing but documents that are "
+                "alike, and nothing to tell them apart from. A larger `training.per_device_train_batch_size` leaves "
+                "fewer."
             )
         return remarks
 

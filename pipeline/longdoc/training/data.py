@@ -201,7 +201,7 @@ class EpochSampler:
         order = self._order(epoch)
         width = self.batch_size * self.processes
         return [
-            (self._deal(order[start : start + width]), len(order[start : start + width]))
+            (self._deal(order[start : start + width])[self.rank], len(order[start : start + width]))
             for start in range(0, len(order), width)
         ]
 
@@ -222,7 +222,13 @@ class EpochSampler:
         order: list[int] = np.random.default_rng([self.seed, epoch]).permutation(len(self.sizes)).tolist()
         return order if self.groups is None else in_twos(order, self.groups)
 
-    def _deal(self, members: list[int]) -> list[int]:
+    def every_batch(self, epoch: int) -> list[list[int]]:
+        """The batches of all processes, the same on each of them; none is empty."""
+        order, width = self._order(epoch), self.batch_size * self.processes
+        dealt = [self._deal(order[start : start + width]) for start in range(0, len(order), width)]
+        return [hand for hands in dealt for hand in hands if hand]
+
+    def _deal(self, members: list[int]) -> list[list[int]]:
         """Longest first, each to the process with the least work so far; what comes in twos stays together."""
         work = [0] * self.processes
         hands: list[list[int]] = [[] for _ in range(self.processes)]
@@ -232,4 +238,4 @@ class EpochSampler:
             lightest = min(range(self.processes), key=lambda p: (work[p], p))
             work[lightest] += sizes[unit[0]]
             hands[lightest] += unit
-        return sorted(hands[self.rank])
+        return [sorted(hand) for hand in hands]

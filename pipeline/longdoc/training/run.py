@@ -109,8 +109,8 @@ class TrainingRun:
             self.accelerator.process_index,
             [int(e.target.flatten()[0]) for e in self.examples] if task.learns_in_twos else None,
         )
-        batches = [members for members, _ in self.sampler.epoch(0)]
-        for remark in task.check_batches([[self.examples[m].target for m in members] for members in batches]):
+        batches = [[self.examples[m].target for m in members] for members in self.sampler.every_batch(0)]
+        for remark in task.check_batches(batches):
             if self.accelerator.is_main_process:
                 _log.warning(remark)
         optimizer = self.accelerator.prepare(build_optimizer(self.model, settings, settings.layer_decay))

@@ -101,6 +101,12 @@ def test_labels_that_nobody_shares_are_refused(purpose: Any) -> None:
         f"the task embedding needs at least 2 {purpose} documents of one label, but each of 3 has a label that no "
         "other has. Give the same label to documents that are alike."
     )
+    with pytest.raises(DataError) as caught:
+        TASK.check_gold(labelled("aaa"), ("vector",), purpose)
+    assert str(caught.value) == (
+        f"the task embedding needs {purpose} documents of at least 2 labels, but all 3 have the same. Add documents "
+        "that are not alike."
+    )
     TASK.check_gold(labelled("aab"), ("vector",), purpose)
     TASK.check_gold([], ("vector",), purpose)
 
@@ -113,25 +119,36 @@ def batches(*groups: list[int]) -> list[list[torch.Tensor]]:
     return [[torch.tensor(group) for group in batch] for batch in groups]
 
 
-def test_batches_in_which_nobody_meets_are_refused() -> None:
+@pytest.mark.parametrize("groups", [([1], [1], [2], [2]), ([1, 1], [2, 2], [3, 4], [3, 1])])
+def test_batches_from_which_nothing_can_be_learned_are_refused(groups: tuple[list[int], ...]) -> None:
+    """Each document alone, or two that are alike without a third to tell them apart from."""
     with pytest.raises(ConfigurationError) as caught:
-        TASK.check_batches(batches([1], [1], [2], [2]))
+        TASK.check_batches(batches(*groups))
     assert str(caught.value) == (
-        "`training.per_device_train_batch_size` must be so large that alike documents meet in a batch, but of 4 "
-        "in the first epoch not one holds two. Raise it, to an even number."
+        "`training.per_device_train_batch_size` must be so large that alike documents and others meet in a batch, but "
+        "of 4 in the first epoch not one holds both. Raise it, to an even number from 4 on."
     )
 
 
+def test_two_alike_documents_learn_nothing_from_each_other_alone() -> None:
+    vectors = torch.randn(2, 4).requires_grad_()
+    TASK.loss()(vectors, [torch.tensor(1)] * 2).sum().backward()
+    assert torch.equal(vectors.grad, torch.zeros_like(vectors))
+
+
 def test_documents_that_meet_nobody_are_counted() -> None:
-    assert TASK.check_batches(batches([1, 1], [2, 2, 2])) == []
-    assert TASK.check_batches(batches([1, 1], [1, 3], [2, 2])) == [
-        "1 training document of 6 has nothing here that is alike: only others are told apart from it.",
-        "1 training document of 6 has nothing alike in the batch, in the first epoch, and is not brought "
-        "nearer to any. A larger `training.per_device_train_batch_size`, an even one, leaves fewer.",
+    assert TASK.check_batches(batches([1, 1, 3, 3], [2, 2, 2, 1, 1])) == []
+    assert TASK.check_batches(batches([1, 1, 2, 2, 4], [1, 1, 2, 3, 3], [1, 1])) == [
+        "1 training document of 12 has nothing here that is alike: only others are told apart from it.",
+        "1 training document of 12 has nothing alike in the batch, in the first epoch, and is not brought nearer to "
+        "any. A larger `training.per_device_train_batch_size`, an even one, leaves fewer.",
+        "1 of 3 batches of the first epoch hold nothing but documents that are alike, and nothing to tell them apart "
+        "from. A larger `training.per_device_train_batch_size` leaves fewer.",
     ]
-    assert [remark[:34] for remark in TASK.check_batches(batches([1, 1], [1, 2], [3, 2, 4]))] == [
-        "2 training documents of 7 have noth"[:34],
-        "3 training documents of 7 have noth"[:34],
+    assert [remark[:34] for remark in TASK.check_batches(batches([1, 1], [1, 2], [3, 2, 4, 5, 5]))] == [
+        "2 training documents of 9 have not",
+        "3 training documents of 9 have not",
+        "1 of 3 batches of the first epoch ",
     ]
 
 

@@ -70,6 +70,17 @@ def test_a_question_of_white_space_is_none() -> None:
     TASK.check_gold(TASK.unfold(records("one", "two"), "training"), ("vector",), "evaluation")
 
 
+@pytest.mark.parametrize("unfolded", [False, True])
+def test_one_text_for_all_questions_is_refused(unfolded: bool) -> None:
+    given = TASK.unfold(records("one", "one"), "training") if unfolded else records("one", "one")
+    with pytest.raises(DataError) as caught:
+        TASK.check_gold(given, ("vector",), "validation")
+    assert str(caught.value) == (
+        "the task search needs at least 2 different texts in the validation documents, but has 1. Add texts that do "
+        "not answer."
+    )
+
+
 def test_the_loss_is_that_of_in_batch_negatives_in_both_directions() -> None:
     vectors = torch.randn(8, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
     sides = list(TASK.unfold(records("a", "b", "c", "d"), "training"))

@@ -74,7 +74,7 @@ def test_training_brings_alike_documents_together(tmp_path: Path, untrained: Pip
 
 
 def test_labels_of_validation_documents_may_be_new(tmp_path: Path, minilm_folder: Path) -> None:
-    new = [Document(id=f"n{n}", text=f"sea and sail {n} " * 9, label="boat") for n in range(2)]
+    new = [Document(id=f"n{n}", text=f"sea and sail {n} " * 9, label=("boat", "ship")[n % 2]) for n in range(4)]
     train_with_report(config("training.num_train_epochs=1"), tmp_path / "out", documents(8), new)
 
 
@@ -90,7 +90,8 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(tmp_path: Path, un
     ("train", "overrides", "error", "message"),
     [
         (documents(3), (), DataError, "each of 3 has a label that no other has"),
-        (documents(6), ("training.per_device_train_batch_size=1",), ConfigurationError, "not one holds two"),
+        (documents(6), ("training.per_device_train_batch_size=1",), ConfigurationError, "not one holds both"),
+        (documents(6), ("training.per_device_train_batch_size=2",), ConfigurationError, "not one holds both"),
         ([Document(id="a", text="b")], (), DataError, "needs the field `label` in every training document"),
         (documents(6), ("training.freeze=[encoder]",), ConfigurationError, "must leave something to train"),
         (documents(6), ("model.labels=[a, b]",), ConfigurationError, "must be null for the task embedding"),

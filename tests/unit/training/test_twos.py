@@ -26,6 +26,10 @@ def test_every_document_comes_once_beside_one_of_its_group(
     beside = [Counter(groups[member] for member in members) for members in batches]
     left = sum(count == 1 for counts in beside for count in counts.values())
     assert left <= sum(count % 2 for count in Counter(groups).values())
+    assert {tuple(map(tuple, sampler.every_batch(2))) for sampler in samplers} == {
+        tuple(tuple(sampler.epoch(2)[step][0]) for step in range(samplers[0].steps) for sampler in samplers
+              if sampler.epoch(2)[step][0])
+    }  # fmt: skip
     steps = samplers[0].optimiser_steps(2, 1)
     for number, step in enumerate(steps):
         met = [set(sampler.epoch(2)[number][0]) for sampler in samplers]
