@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="cores that each may use")
     parser.add_argument("--documents", type=int, help="how many, where a suite reads many")
     parser.add_argument("--only", nargs="+", default=(), help="candidates whose name has one of these in it")
-    parser.add_argument("--quick", action="store_true", help="each suite in under three minutes")
+    parser.add_argument("--quick", action="store_true", help="fewer documents and rounds")
     options = parser.parse_args()
     if options.table:
         results = json.loads(options.table.read_text(encoding="utf-8"))
