@@ -15,6 +15,7 @@ from unittest.mock import patch
 import pytest
 import torch
 import typer.main
+from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from longdoc.cli import app
@@ -181,10 +182,18 @@ def test_the_service(tiny_pipeline: Pipeline, here: Path, monkeypatch: pytest.Mo
         def post(self, path: str) -> Callable[[Any], Any]:
             return lambda handler: handlers.setdefault(path, handler)
 
+        def exception_handler(self, kind: Any) -> Callable[[Any], Any]:
+            return self.post(kind)
+
     handlers: dict[str, Any] = {}
     stand_in: Any = types.ModuleType("fastapi")
     stand_in.FastAPI, stand_in.HTTPException = FastAPI, HTTPException
-    monkeypatch.setitem(sys.modules, "fastapi", stand_in)
+    exceptions: Any = types.ModuleType("fastapi.exceptions")
+    exceptions.RequestValidationError = "refused"
+    responses: Any = types.ModuleType("fastapi.responses")
+    responses.JSONResponse = lambda content, status_code: (status_code, content)
+    for each in (stand_in, exceptions, responses):
+        monkeypatch.setitem(sys.modules, each.__name__, each)
     module: Any = types.ModuleType("service_of_the_page")
     monkeypatch.setitem(sys.modules, "service_of_the_page", module)  # pydantic looks up names there
     module.__dict__["__name__"] = "service_of_the_page"
@@ -196,5 +205,7 @@ def test_the_service(tiny_pipeline: Pipeline, here: Path, monkeypatch: pytest.Mo
         handlers["/answers"](names["Letter"](text=" "))
     assert refused.value.args == (422, "no answer: empty")
     assert not names["one_at_a_time"].locked()
-    with pytest.raises(ValueError, match="at most 500000 characters"):
+    with pytest.raises(ValidationError, match="at most 500000 characters") as too_long:
         names["Letter"](text="x" * 500_001)
+    said = "String should have at most 500000 characters"
+    assert handlers["refused"](None, too_long.value) == (422, {"detail": [{"loc": ("text",), "msg": said}]})
