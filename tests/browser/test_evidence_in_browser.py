@@ -228,6 +228,26 @@ def test_directions_follow_each_paragraph_on_a_phone_without_scrolling_sideways(
         assert box["x"] + box["width"] <= 390
 
 
+def test_the_mark_of_a_page_does_not_turn_an_arabic_paragraph_round(browser: Any, tmp_path: Path) -> None:
+    text = "يلتزم المستأجر بدفع الإيجار."
+    html = explanation_page([explained(text, {"lease": [1.0]}, pages=[[0, len(text), 1]])])
+    with Shown(browser, tmp_path / "page.html", html) as shown:
+        mark, passage, column = (
+            shown.page.locator(name).first.bounding_box() for name in (".page", "mark.passage", ".text > div")
+        )
+        assert mark["x"] + mark["width"] == pytest.approx(column["x"] + column["width"], abs=1)
+        assert passage["x"] + passage["width"] <= mark["x"] + 1
+
+
+def test_an_index_with_long_names_shows_answers_and_scores_on_a_phone(browser: Any, tmp_path: Path) -> None:
+    name = "GAINSCOINC_01_21_2010-EX-10.41-SPONSORSHIP_AGREEMENT.pdf"
+    html = index_page([index_row(explained(TEXT, {"employment": weights(n0=1.0)}, id=name).result, "1.html")])
+    with Shown(browser, tmp_path / "index.html", html, viewport={"width": 390, "height": 800}) as shown:
+        for cell in shown.page.locator("tbody td:nth-child(-n+4)").all():
+            box = cell.bounding_box()
+            assert box["x"] + box["width"] <= 390, cell.inner_text()
+
+
 @pytest.mark.slow
 def test_fifty_pages_are_one_small_file_that_answers_at_once(browser: Any, tmp_path: Path) -> None:
     page_text = ("The parties agree upon the terms of this clause and of all its annexes. " * 42)[:3000]

@@ -43,7 +43,10 @@ def parse(data: bytes, settings: Mapping[str, Any]) -> ParsedDocument:
         raise DocumentError("unreadable", "The file is no PDF: it does not begin like one.")
     pages, remarks = _texts(data, config.max_pages)
     if not any(page.strip() for page in pages):
-        raise DocumentError("empty", f"None of the {len(pages)} pages has a text layer: they need optical recognition.")
+        found = f"None of the {len(pages)} pages has a text layer: they need"
+        if len(pages) == 1:
+            found = "The only page has no text layer: it needs"
+        raise DocumentError("empty", f"{found} optical recognition.")
     if config.drop_running_lines:
         pages = without_running_lines(pages)
     if config.join_hyphenated:

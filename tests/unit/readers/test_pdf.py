@@ -79,6 +79,7 @@ def test_refusals_say_what_is_wrong() -> None:
         "empty",
         "None of the 2 pages has a text layer: they need optical recognition.",
     )
+    assert refusal(pdf([""])) == ("empty", "The only page has no text layer: it needs optical recognition.")
     assert refusal(pdf(PAGES), max_pages=2) == (
         "too_large",
         "The file has 3 pages. Raise `read.pdf.max_pages` (2) to read it.",
