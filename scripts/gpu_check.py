@@ -131,7 +131,7 @@ def main() -> None:
     for name, work in works.items():
         speed = tokens / seconds(device, work, options.rounds)
         report["rows"].append({"name": name, "tokens_per_second": speed, "share": speed * of_token / rate})
-    print(f"{report['device']}, {kind}: products {report['product_tflops']:.2f} TFLOP/s")
+    print(f"{report['device']}, {kind}: products {report['product_tflops']:.3g} TFLOP/s")
     print(
         f"lowest cosine to float32 on the CPU {cosines.min():.6f}, largest difference {np.abs(right - found).max():.1e}"
     )
