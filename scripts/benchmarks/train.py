@@ -41,6 +41,7 @@ def ours(count: int, precision: str | None = None) -> Work:
     from longdoc.types import Document
 
     texts = [Document(id=str(n), text=text, label="ab"[n % 2]) for n, text in enumerate(documents(count))]
+    held_out = [Document(id=f"held out {label}", text=f"a short text of {label}", label=label) for label in "ab"]
     changes = [
         "training.num_train_epochs=1", "training.per_device_train_batch_size=4", f"chunking.size={SIZE}",
         "chunking.overlap=0", f"model.source={ENCODER}",
@@ -49,7 +50,7 @@ def ours(count: int, precision: str | None = None) -> Work:
 
     def work() -> dict[str, Any]:
         with tempfile.TemporaryDirectory() as folder:
-            pipeline = longdoc.train(config, folder + "/model", train=texts, validation=texts[:2])
+            pipeline = longdoc.train(config, folder + "/model", train_documents=texts, validation_documents=held_out)
         return {"tokens": sum(item.n_tokens for item in pipeline.prepare(texts))}
 
     return work
