@@ -13,6 +13,7 @@ from longdoc.errors import ConfigurationError
 __all__ = ["build_optimizer", "freeze_parts", "layers_below"]
 
 _LAYERS = "encoder.layers."
+_ALONE = 1e-2  # what a head on a frozen encoder learns at: at a tenth of it, some hundred steps leave it where it was
 
 
 class _Rates(Protocol):
@@ -76,6 +77,10 @@ def layers_below(name: str, layers: int) -> int:
     return layers - 1 - int(name.removeprefix(_LAYERS).partition(".")[0])
 
 
+def _only_new_parts_learn(model: torch.nn.Module) -> bool:
+    return not any(p.requires_grad for name, p in model.named_parameters() if name.startswith("encoder."))
+
+
 def build_optimizer(model: torch.nn.Module, settings: _Rates, layer_decay: float = 1.0) -> torch.optim.Optimizer:
     """AdamW: the encoder and the new parts learn at rates of their own; vectors (biases, norms) do not decay.
 
@@ -85,6 +90,8 @@ def build_optimizer(model: torch.nn.Module, settings: _Rates, layer_decay: float
             uppermost layer has the encoder's full rate.
     """
     head_rate = settings.head_learning_rate or 10 * settings.learning_rate
+    if settings.head_learning_rate is None and _only_new_parts_learn(model):
+        head_rate = max(head_rate, _ALONE)
     layers = len({n.split(".")[2] for n, _ in model.named_parameters() if n.startswith(_LAYERS)})
     groups: dict[tuple[bool, float, float], list[torch.nn.Parameter]] = {}
     for name, parameter in model.named_parameters():

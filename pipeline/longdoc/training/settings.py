@@ -27,7 +27,8 @@ class TrainingConfig(Config):
     learning_rate: float = Field(default=2e-5, gt=0)
     """Of the encoder."""
     head_learning_rate: float | None = Field(default=None, gt=0)
-    """Of merger and head, which start from nothing; None: ten times `learning_rate`."""
+    """Of merger and head, which start from nothing; None: ten times `learning_rate`, and at least 1e-2 where the whole
+    encoder is frozen."""
     weight_decay: float = Field(default=0.01, ge=0)
     """Not applied to biases, norms and position tables."""
     warmup_ratio: float = Field(default=0.1, ge=0, le=1)

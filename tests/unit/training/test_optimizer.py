@@ -66,6 +66,18 @@ def test_without_decay_all_layers_have_the_encoders_rate() -> None:
     assert {found[id(p)][0] for p in model.readout.parameters()} == {0.75}
 
 
+def test_a_head_on_a_frozen_encoder_learns_fast_unless_it_is_told_how_fast() -> None:
+    """At ten times the usual rate of an encoder, 320 steps leave it answering one label for all."""
+    model = tiny_model(layers=2)
+    assert freeze_parts(model, ["encoder"])
+    for rates, expected in ((Rates(2e-5), 1e-2), (Rates(2e-5, 3e-4), 3e-4), (Rates(0.02), 0.2)):
+        assert {rate for rate, _ in groups(model, 1.0, rates).values()} == {expected}
+    partly = tiny_model(layers=2)
+    freeze_parts(partly, ["encoder.embeddings", "encoder.layers.0"])
+    found = groups(partly, 1.0, Rates(2e-5))
+    assert {found[id(p)][0] for p in partly.readout.parameters()} == {2e-4}
+
+
 def test_the_rate_that_is_told_is_that_of_the_uppermost_layer() -> None:
     assert build_optimizer(tiny_model(layers=3), Rates(), 0.5).param_groups[0]["lr"] == 1.0
 
