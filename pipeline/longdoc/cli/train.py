@@ -52,7 +52,8 @@ def train(
     """
     from longdoc.errors import UsageError
 
-    with faults_as_exit_status(lambda: _kept(output)):
+    hints: list[str] = []
+    with faults_as_exit_status(lambda: " ".join([_kept(output), *hints])):
         given = {"--resume": resume, "--pretrain": pretrain, "--restart": restart, "--dry-run": dry}
         for one, other in (("--resume", "--pretrain"), ("--resume", "--restart"), ("--dry-run", "--pretrain")):
             if given[one] and given[other]:
@@ -69,6 +70,8 @@ def train(
         named = {"train": tuple(data or ()), "validation": tuple(validation or ())}
         inputs = resolved.data.model_copy(update={key: value for key, value in named.items() if value})
         resolved = resolved.model_copy(update={"data": inputs})
+        if "encoder" in resolved.training.freeze and resolved.training.rows_folder is None:
+            hints.append("With `--set training.rows_folder=DIR` what a frozen encoder has read is kept, too.")
         going_on = False if restart else resume or None
         if dry:
             raise typer.Exit(show_forecast(forecast_training(resolved, output, resume=going_on), output, as_json))

@@ -283,6 +283,24 @@ def test_an_interrupted_import_that_ends_in_another_error_is_a_stop(
     run("evaluate", "--model", model, "--data", data, "--output", tmp_path / "out", expect=2)
 
 
+def test_who_stops_a_frozen_encoder_while_it_reads_hears_how_to_keep_what_was_read(
+    run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(self) -> None:
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr("longdoc.training.run.TrainingRun.encode_frozen", stop)
+    said = []
+    for extra in ([], ["--set", f"training.rows_folder={tmp_path / 'rows'}"]):
+        result = run("train", "--config", TINY, "--data", data, "--output", tmp_path / "m", "--set",
+                     "training.freeze=[encoder]", *extra, expect=75)  # fmt: skip
+        said.append(result.output.splitlines()[-1])
+    plain = "longdoc: stopped. Nothing was measured yet, so no model is kept: the same command starts over."
+    hint = " With `--set training.rows_folder=DIR` what a frozen encoder has read is kept, too."
+    assert said == [plain + hint, plain]
+
+
 @pytest.mark.parametrize("measured", [False, True])
 def test_a_training_that_is_stopped_at_once_says_what_is_kept(
     run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, measured: bool
