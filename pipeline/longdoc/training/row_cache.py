@@ -8,6 +8,7 @@ The idea is that of gradient caching (Gao et al. 2021, arXiv 2101.06983), here f
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 
 import torch
@@ -50,26 +51,60 @@ def backward_through_documents(
         backward(value)
         return value.detach()
 
-    states = []
-    cached = []
-    for batch in batches:
-        states.append(_random_state(placement.device))
+    states = _RandomStates(len(batches), placement.device)
+    sizes = [len(batch.owner) for batch in batches]
+    rows = torch.empty(0)
+    for number, (batch, part) in enumerate(zip(batches, _places(sizes), strict=True)):
+        states.keep(number)
         with torch.no_grad(), placement.autocast():
-            cached.append(model.chunk_rows(batch))
-    rows = torch.cat(cached).requires_grad_()
+            found = model.chunk_rows(batch)
+        if not number:
+            rows = found.new_empty((sum(sizes), *found.shape[1:]))
+        rows[part] = found
+    rows.requires_grad_()
     value = loss(model.documents(rows, owner, weights, documents))
     backward(value)
     after = _random_state(placement.device)
     if rows.grad is not None:
-        for batch, state, gradient in zip(
-            batches, states, torch.split(rows.grad, [len(part) for part in cached]), strict=True
-        ):
-            _set_random_state(placement.device, state)
+        for number, (batch, part) in enumerate(zip(batches, _places(sizes), strict=True)):
+            states.replay(number)
             with placement.autocast():
                 again = model.chunk_rows(batch)
-            torch.autograd.backward(again, gradient)
+            torch.autograd.backward(again, rows.grad[part])
         _set_random_state(placement.device, after)
     return value.detach()
+
+
+def _places(sizes: Sequence[int]) -> list[slice]:
+    """Where parts of so many rows lie, one behind the other."""
+    ends = list(itertools.accumulate(sizes))
+    return [slice(end - size, end) for size, end in zip(sizes, ends, strict=True)]
+
+
+class _RandomStates:
+    """The random state before each micro-batch, in one piece of memory.
+
+    Tensors of their own, of states as of rows, would lie between what micro-batches leave and keep the allocator from
+    using that again.
+    """
+
+    def __init__(self, count: int, device: torch.device) -> None:
+        self._device = device
+        state, on_device = _random_state(device)
+        self._states = state.new_empty((count, len(state)))
+        self._on_device = None if on_device is None else on_device.new_empty((count, len(on_device)))
+
+    def keep(self, number: int) -> None:
+        """Note the state of now as that before micro-batch `number`."""
+        state, on_device = _random_state(self._device)
+        self._states[number] = state
+        if self._on_device is not None and on_device is not None:
+            self._on_device[number] = on_device
+
+    def replay(self, number: int) -> None:
+        """Be in the state that was before micro-batch `number`."""
+        on_device = None if self._on_device is None else self._on_device[number].clone()
+        _set_random_state(self._device, (self._states[number].clone(), on_device))
 
 
 def _random_state(device: torch.device) -> tuple[torch.Tensor, torch.Tensor | None]:
