@@ -14,6 +14,7 @@ from datasets import Dataset
 from longdoc.errors import DataError, DocumentError
 from longdoc.readers import ReadConfig, load_labelled, load_labelled_table, read_documents
 from longdoc.readers.gold import answers
+from longdoc.tasks import task_named
 from longdoc.types import Document, Span
 
 TEXT = "naïve Ann met 😀 Bob in Rome"
@@ -115,14 +116,22 @@ def test_answers_without_a_question_are_somebody_elses(tmp_path: Path) -> None:
 
 def test_training_refuses_what_prediction_reads(tmp_path: Path) -> None:
     bad = ROW | {"id": "b", "answers": {"text": ["Ann"], "answer_start": [0]}}
-    path = written(tmp_path, ROW, bad, {"id": "c", "context": TEXT, "question": "Whom?"})
+    without = {"id": "c", "context": TEXT, "question": "Whom?"}
+    path = written(tmp_path, ROW, bad, without)
     with pytest.raises(DataError) as caught:
         load_labelled([path], MAPPED)
     assert str(caught.value) == (
-        "2 of 3 documents cannot be used. Mend or remove them:\n  data.jsonl:2 (unreadable: `answers[0].text` must be "
+        "1 of 3 documents cannot be used. Mend or remove them:\n  data.jsonl:2 (unreadable: `answers[0].text` must be "
         "what stands in the document from character 0 to 3, but is not. Count in characters (code points), not in "
-        "bytes, and in the text as it is here.)\n  data.jsonl:3 (it has no label)"
+        "bytes, and in the text as it is here.)"
     )
+    with pytest.raises(DataError) as caught:  # a question may be all that a task needs; this one needs an answer
+        task_named("question_answering").check_gold(load_labelled([written(tmp_path, ROW, without)], MAPPED), ())
+    assert str(caught.value) == (
+        "`model.task: question_answering` needs the field `answers` in every training document, but 1 of 2 have none "
+        "(data.jsonl:2). Map it with `read.fields.answers` or set `model.task`."
+    )
+    written(tmp_path, ROW, bad, without)
     documents = [record.document for record in read_documents([path], MAPPED)]
     assert [document.question for document in documents] == ["Whom?"] * 3
     assert [document.answers for document in documents] == [PLACES, None, None]
