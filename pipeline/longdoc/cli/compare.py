@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["compare"]
 
 HEEDS = ("model", "chunking", "data", "read", "training", "prediction")
-BASE = {"training": {"num_train_epochs": 60, "head_learning_rate": 2e-3, "metric_for_best_model": "loss"}}
+BASE = {"training": {"num_train_epochs": 60, "head_learning_rate": 1e-2, "metric_for_best_model": "loss"}}
 """Rows of a frozen encoder are cheap: enough passes for every merger."""
 
 
