@@ -150,7 +150,11 @@ class PartReader(threading.Thread):
         self.look()
 
     def look(self) -> None:
-        for path in sorted(self.output.glob("part-*")):
+        try:
+            paths = sorted(self.output.glob("part-*"))
+        except FileNotFoundError:  # the test clears the folder at this very moment
+            return
+        for path in paths:
             try:
                 state = path.stat()
                 key = (path.name, state.st_ino, state.st_mtime_ns)
