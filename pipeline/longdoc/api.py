@@ -185,6 +185,8 @@ def _read(
 ) -> tuple[RunConfig, Sequence[Document], Sequence[Document], tuple[str, ...]]:
     """Configuration, documents and labels of a run, once they are known to fit together."""
     _check_apart(folder, config, train is None, validation is None)
+    if config.training.rows_folder:
+        check_folder_output(Path(config.training.rows_folder), "training.rows_folder")
     if train is None:
         if not config.data.train:
             raise ConfigurationError("`data.train` must name at least one file, but is empty. Pass `--data`.")

@@ -98,6 +98,8 @@ def _compare_strategies(
 
         resolved = load(config, overrides, "compare", HEEDS, BASE)
         check_folder_output(output)
+        if resolved.training.rows_folder:
+            check_folder_output(Path(resolved.training.rows_folder), "training.rows_folder")
         named = [list(data or resolved.data.train), list(validation or resolved.data.validation), list(test)]
         read = dict(zip(("--data", "--validation", "--test"), named, strict=True))
         check_apart(output, read | {"model.source": [resolved.model.source]})

@@ -14,6 +14,7 @@ import logging
 import struct
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -22,7 +23,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 
-from longdoc.files import make_folder, write_bytes
+from longdoc.files import check_folder_output, make_folder, write_bytes
 from longdoc.pipeline import DocumentRows, Pipeline
 from longdoc.text.chunking import PreparedDocument
 from longdoc.types import Chunk, Document, DocumentFailure
@@ -34,6 +35,7 @@ _log = logging.getLogger(__name__)
 
 _GROUP = 64  # documents that are looked up, and encoded where they are missing, at once
 _BYTES, _SECONDS = 128 << 20, 60.0  # a file is written when so much waits, or for so long
+_ABANDONED = 3600.0  # seconds after which nobody writes to a temporary file any more
 
 
 class RowFolder:
@@ -42,10 +44,15 @@ class RowFolder:
     Args:
         folder: made when the first rows are written.
         recipe: digest of all that rows depend on beside the chunks.
+
+    Raises:
+        UsageError, CannotWriteError: `folder` is a file, or takes no files.
     """
 
     def __init__(self, folder: Path, recipe: str) -> None:
+        check_folder_output(folder, "training.rows_folder")
         self.folder = folder / recipe[:32]
+        _remove_abandoned(self.folder)
         self._places: dict[str, Path] = {}
         self._open: tuple[Path, dict[str, tuple[torch.Tensor, torch.Tensor]]] | None = None
         self._waiting: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}
@@ -94,7 +101,7 @@ def rows_of(
         folder: see `RowFolder`; None = nothing is kept.
 
     Raises:
-        CannotWriteError: the folder takes no files.
+        UsageError, CannotWriteError: the folder is a file, or takes no files.
     """
     if folder is None:
         yield from pipeline.stream_rows(documents)
@@ -158,6 +165,14 @@ def _key(chunks: Iterable[Chunk]) -> str:
         if chunk.axes is not None:
             digest.update(chunk.axes.tobytes())
     return digest.hexdigest()
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """What runs that were killed as they wrote have left. Another run may be writing just now: that stays."""
+    for path in folder.glob(".*.tmp"):
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > _ABANDONED:
+                path.unlink()
 
 
 def _keys_in(path: Path) -> list[str]:

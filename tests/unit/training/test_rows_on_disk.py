@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
 import torch
 
-from longdoc.api import build_pipeline
+from longdoc.api import build_pipeline, forecast_training, train_with_report
 from longdoc.config import load_config
 from longdoc.errors import UsageError
 from longdoc.model import LongDocModel
@@ -116,6 +118,35 @@ def test_damaged_files_are_passed_over_and_said(
     assert same(list(rows_of(tiny(), DOCUMENTS, tmp_path)), wanted)
     assert sum(encoded) > 0
     assert f"the rows in {file} are damaged; their documents are encoded again" in caplog.text
+
+
+def test_a_folder_that_cannot_be_one_is_refused_before_anything_is_encoded(tmp_path: Path, encoded: list[int]) -> None:
+    file = tmp_path / "rows"
+    file.write_text("notes")
+    wanted = f"`training.rows_folder` must be a folder, but {file} is a file. Name another folder."
+    with pytest.raises(UsageError) as refused:
+        list(rows_of(tiny(), DOCUMENTS, file))
+    assert str(refused.value) == wanted
+    config = load_config(CONFIG, ["training.freeze=[encoder]", f"training.rows_folder={file}"])
+    for begin in (train_with_report, forecast_training):
+        with pytest.raises(UsageError) as refused:
+            begin(config, tmp_path / "run", DOCUMENTS, DOCUMENTS[:2])
+        assert str(refused.value) == wanted
+    assert not encoded
+    assert [path.name for path in tmp_path.iterdir()] == ["rows"]
+
+
+def test_what_killed_runs_left_is_removed_and_what_another_run_writes_is_not(tmp_path: Path) -> None:
+    list(rows_of(tiny(), DOCUMENTS, tmp_path))
+    (folder,) = tmp_path.iterdir()
+    left, growing = folder / ".old.safetensors.7-00.tmp", folder / ".new.safetensors.8-00.tmp"
+    left.write_bytes(b"half")
+    growing.write_bytes(b"half")
+    long_ago = time.time() - 7200
+    os.utime(left, (long_ago, long_ago))
+    list(rows_of(tiny(), DOCUMENTS, tmp_path))
+    assert not left.exists()
+    assert growing.exists()
 
 
 def test_no_text_and_no_id_is_stored(tmp_path: Path) -> None:
