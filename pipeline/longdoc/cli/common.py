@@ -140,7 +140,8 @@ def faults_as_exit_status(
 
 
 def _stopped(kept: Callable[[], str]) -> typer.Exit:
-    typer.echo(f"longdoc: stopped. {kept()}", err=True)
+    if os.environ.get("RANK", "0") == "0":  # processes of one launch are stopped together: one speaks for all
+        typer.echo(f"longdoc: stopped. {kept()}", err=True)
     return typer.Exit(_STOPPED)
 
 
