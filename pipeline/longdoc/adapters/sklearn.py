@@ -18,6 +18,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from longdoc.adapters.epoch_lines import EpochLines
 from longdoc.api import train
 from longdoc.checkpoints.native import save_model
 from longdoc.checkpoints.weights import read_json
@@ -63,6 +64,7 @@ class LongDocumentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         seed: of everything random.
         unanswered: what an unreadable or empty text is answered with: `error`, or `prior`, the shares of the classes
             among the training texts.
+        verbose: whether `fit` prints a line for each epoch, and how far a frozen encoder has read.
         config: everything else: a `RunConfig`, a mapping of its shape, or a YAML file. The parameters above, where they
             are not None, go before it; None is what the configuration says, else its default.
 
@@ -92,6 +94,7 @@ class LongDocumentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         freeze: Sequence[str] | None = None,
         seed: int | None = None,
         unanswered: str = "error",
+        verbose: bool = False,
         config: RunConfig | Mapping[str, Any] | str | Path | None = None,
     ) -> None:
         self.source = source
@@ -108,6 +111,7 @@ class LongDocumentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         self.freeze = freeze
         self.seed = seed
         self.unanswered = unanswered
+        self.verbose = verbose
         self.config = config
 
     # -- fitting
@@ -136,7 +140,8 @@ class LongDocumentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
                 Document(id=str(n), text=text, label=names[k])
                 for n, (text, k) in enumerate(zip(texts, chosen.tolist(), strict=True))
             ]
-        self.pipeline_ = train(self._config(names, multilabel), train_documents=documents)
+        tell = EpochLines(print) if self.verbose else None
+        self.pipeline_ = train(self._config(names, multilabel), train_documents=documents, progress=tell)
         self.classes_, self.multilabel_ = classes, multilabel
         shares = chosen.mean(0) if multilabel else np.bincount(chosen, minlength=len(names)) / len(chosen)
         self._prior = np.asarray(shares, dtype=np.float64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,17 @@ def classifier(**parameters: Any) -> longdoc.LongDocumentClassifier:
 @pytest.fixture(scope="module")
 def fitted() -> longdoc.LongDocumentClassifier:
     return classifier().fit(TEXTS, LABELS)
+
+
+def test_fit_tells_of_each_epoch_where_it_is_asked_to(capsys: pytest.CaptureFixture[str]) -> None:
+    classifier(epochs=2, freeze=["encoder"]).fit(TEXTS, LABELS)
+    assert capsys.readouterr().out == ""
+    classifier(epochs=2, freeze=["encoder"], verbose=True).fit(TEXTS, LABELS)
+    lines = capsys.readouterr().out.splitlines()
+    read = [f"encode: {n} of 16 texts" for n in (1, 2, 4, 5, 7, 8, 10, 12, 13, 15, 16)]  # one for each tenth
+    assert lines[:-2] == read
+    for number, line in enumerate(lines[-2:], 1):
+        assert re.fullmatch(rf"epoch {number} of 2, loss \d\.\d{{4}}", line)
 
 
 def test_it_learns_and_answers_in_scikit_learns_shapes(fitted: longdoc.LongDocumentClassifier) -> None:
