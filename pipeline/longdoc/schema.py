@@ -146,9 +146,14 @@ def _unknown_key(key: str, path: Sequence[str], root: type[BaseModel], prefix: s
 
 
 def _only_one_with(word: str, known: Sequence[str]) -> list[str]:
-    """The one key of which a word is a part: `num_train_epochs` of `epochs`."""
-    found = [name for name in known if word in name.split("_")]
-    return found if len(found) == 1 else []
+    """The one key of which words are a part, or the first letters: `num_train_epochs` of `epochs`, `lr`."""
+    for names in (
+        [name for name in known if f"_{word}_" in f"_{name}_"],
+        [name for name in known if len(word) > 1 and word == "".join(part[:1] for part in name.split("_"))],
+    ):
+        if len(names) == 1:
+            return names
+    return []
 
 
 _KINDS: tuple[tuple[type, str], ...] = (

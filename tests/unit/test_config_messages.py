@@ -195,3 +195,13 @@ def test_a_word_of_one_key_alone_leads_to_it() -> None:
     with pytest.raises(ConfigurationError) as caught:
         load_config(None, ["training.rate=3"])
     assert "Known here: " in str(caught.value), "several keys have the word"
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [("lr", "learning_rate"), ("train_batch_size", "per_device_train_batch_size"), ("grad_norm", "max_grad_norm")],
+)
+def test_first_letters_and_several_words_lead_to_their_key(said: str, meant: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        load_config(None, [f"training.{said}=3"])
+    assert str(caught.value) == (f"`training.{said}` is not a configuration key. Did you mean `training.{meant}`?")
