@@ -125,6 +125,8 @@ class JobPlan:
             plan = cls(tree["settings"], tuple(PlannedSource(**source) for source in tree["sources"]), parts)
             whole = plan.fingerprint == tree["fingerprint"] and plan.documents == tree["documents"]
         except FileNotFoundError:
+            if not output.exists():
+                raise JobError(f"there is no folder {output}. Name the `--output` of `longdoc predict`.") from None
             raise JobError(f"{output} is not the folder of a job: it has no {PLAN_NAME}.") from None
         except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise JobError(f"{path} is damaged ({type(error).__name__}). Start again in another folder.") from None

@@ -82,8 +82,8 @@ class LengthReport:
         """A table for people."""
         largest = max(cost.size for cost in self.costs)
         lines = [
-            f"{counted(self.documents, 'document')}, {counted(self.tokens, 'token')}; {self.empty} more without a "
-            "token",
+            f"{counted(self.documents, 'document')}, {counted(self.tokens, 'token')}"
+            + (f"; {self.empty} more without a token" if self.empty else ""),
             "length in tokens: " + "  ".join(f"{name} {value}" for name, value in self.percentiles.items()),
             f"{self.share_over_one_chunk:.1%} do not fit into one chunk of {largest}; "
             f"{self.share_beyond_one_chunk:.1%} of all tokens lie behind the first one",

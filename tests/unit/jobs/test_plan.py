@@ -260,3 +260,6 @@ def test_a_folder_without_a_plan_is_no_job(tmp_path):
     with pytest.raises(JobError) as caught:
         JobPlan.read_back(tmp_path)
     assert str(caught.value) == f"{tmp_path} is not the folder of a job: it has no _plan.json."
+    with pytest.raises(JobError) as caught:
+        JobPlan.read_back(tmp_path / "nothing")
+    assert str(caught.value) == f"there is no folder {tmp_path / 'nothing'}. Name the `--output` of `longdoc predict`."
