@@ -157,6 +157,9 @@ def test_the_index_is_sorted_and_filtered(browser: Any, tmp_path: Path) -> None:
 
         arrow = "getComputedStyle(document.querySelector('thead button'), '::after').content"
         assert "\u2195" in page.evaluate(arrow), "that headings sort is seen before one is pressed"
+        page.emulate_media(media="print")
+        assert page.evaluate(arrow) == "none", "paper does not sort"
+        page.emulate_media(media="screen")
         page.get_by_role("button", name="document").click()
         assert listed() == ["a.pdf", "B 9", "b 10", "c"]
         page.get_by_role("button", name="score").click()
