@@ -46,9 +46,11 @@ def _check_launcher() -> None:
     run's folder locked meanwhile."""
     if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True" or PartialState._shared_state:
         return
+    from torch.distributed import TCPStore  # type: ignore[attr-defined]
+
     place = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
     try:
-        torch.distributed.TCPStore(*place, is_master=False, timeout=timedelta(seconds=_STORE_SECONDS))
+        TCPStore(*place, is_master=False, timeout=timedelta(seconds=_STORE_SECONDS))
     except RuntimeError as error:  # torch's errors of a connection are of this class
         raise InterruptedTrainingError(
             f"the launch of this process has ended ({type(error).__name__}), so it stops too. Run the same command "
