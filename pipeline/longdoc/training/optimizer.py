@@ -9,6 +9,7 @@ from typing import Protocol
 import torch
 
 from longdoc.errors import ConfigurationError
+from longdoc.nn.mergers.base import Merger
 
 __all__ = ["build_optimizer", "freeze_parts", "layers_below"]
 
@@ -84,6 +85,8 @@ def _only_new_parts_learn(model: torch.nn.Module) -> bool:
 def build_optimizer(model: torch.nn.Module, settings: _Rates, layer_decay: float = 1.0) -> torch.optim.Optimizer:
     """AdamW: the encoder and the new parts learn at rates of their own; vectors (biases, norms) do not decay.
 
+    A part that names a `highest_rate` (a merger with layers) learns no faster than that.
+
     Args:
         layer_decay: what the rate is multiplied with from each layer to the one below it; the embeddings are below the
             first (Howard and Ruder 2018, arXiv 1801.06146, section 3.2; Clark et al. 2020, arXiv 2003.10555). The
@@ -92,12 +95,19 @@ def build_optimizer(model: torch.nn.Module, settings: _Rates, layer_decay: float
     head_rate = settings.head_learning_rate or 10 * settings.learning_rate
     if settings.head_learning_rate is None and _only_new_parts_learn(model):
         head_rate = max(head_rate, _ALONE)
+    limits = {
+        id(p): module.highest_rate
+        for module in model.modules()
+        if isinstance(module, Merger) and module.highest_rate is not None
+        for p in module.parameters()
+    }
     layers = len({n.split(".")[2] for n, _ in model.named_parameters() if n.startswith(_LAYERS)})
     groups: dict[tuple[bool, float, float], list[torch.nn.Parameter]] = {}
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
             is_head = not name.startswith("encoder.")
             rate = head_rate if is_head else settings.learning_rate * layer_decay ** layers_below(name, layers)
+            rate = min(rate, limits.get(id(parameter), rate))
             decay = 0.0 if parameter.ndim < 2 or "position" in name else settings.weight_decay
             groups.setdefault((is_head, rate, decay), []).append(parameter)
     # The encoder's fastest group comes first: its rate is the one that is told.

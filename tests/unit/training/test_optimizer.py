@@ -14,6 +14,7 @@ from longdoc.checkpoints.opening import family_of
 from longdoc.errors import ConfigurationError
 from longdoc.model import LongDocModel
 from longdoc.nn import Encoder
+from longdoc.nn.mergers.hierarchical import HierarchicalMergerConfig
 from longdoc.training.optimizer import build_optimizer, freeze_parts
 from nn_kit import tiny_model
 
@@ -64,6 +65,16 @@ def test_without_decay_all_layers_have_the_encoders_rate() -> None:
     found = groups(model, 1.0, Rates(0.25, 0.75))
     assert {found[id(p)][0] for p in model.encoder.parameters()} == {0.25}
     assert {found[id(p)][0] for p in model.readout.parameters()} == {0.75}
+
+
+@pytest.mark.parametrize(("asked", "layers"), [(1e-2, 3e-4), (1e-4, 1e-4)])
+def test_layers_of_a_merger_learn_no_faster_than_suits_layers(asked: float, layers: float) -> None:
+    model = tiny_model()
+    model.readout.merger = HierarchicalMergerConfig(hidden=8, heads=2).build(model.encoder.config.width)
+    found = groups(model, 1.0, Rates(1e-5, asked))
+    merger = {id(p) for p in model.readout.merger.parameters()}
+    assert {found[key][0] for key in merger} == {layers}
+    assert {found[id(p)][0] for p in model.readout.parameters() if id(p) not in merger} == {asked}
 
 
 def test_a_head_on_a_frozen_encoder_learns_fast_unless_it_is_told_how_fast() -> None:

@@ -29,6 +29,8 @@ class Merger(nn.Module, ABC):
     the document, however many, and one chunk is the document."""
     ordered = False
     """Whether it matters which chunk is the first, the second ...; if so, `ordinals` are needed."""
+    highest_rate: float | None = None
+    """The rate that its weights learn at is no higher, whatever suits the linear head behind it; None: any."""
     quiet = 0.0
     """The logit that a chunk should have before training, where logits are merged."""
 
