@@ -40,6 +40,7 @@ from longdoc.training.card import model_card
 from longdoc.training.forecast import TrainingForecast, forecast_run
 from longdoc.training.frozen_rows import FrozenRows
 from longdoc.training.loop import TrainingProgress, TrainingReport, fine_tune
+from longdoc.training.one_at_a_time import one_at_a_time
 from longdoc.training.own_folder import refuse_finished, refuse_foreign
 from longdoc.training.pretraining import LanguageModelling, PretrainingReport, pretrain_encoder
 from longdoc.training.pretraining_card import encoder_card
@@ -55,8 +56,6 @@ __all__ = ["build_pipeline", "forecast_training", "pretrain", "train", "train_wi
 
 PRETRAINING_SECTIONS = ("model", "chunking", "data", "read", "pretraining", "prediction")
 """Sections of a configuration that `pretrain` looks at."""
-
-_UNFINISHED: dict[bool | None, Unfinished] = {None: "continue", True: "require", False: "discard"}
 
 _log = logging.getLogger(__name__)
 
@@ -85,6 +84,8 @@ def train(
     Returns:
         The pipeline with the best epoch's weights.
 
+    Several threads of one process take turns: seeds decide on a random state that they share.
+
     Raises:
         ConfigurationError: the configuration is wrong; nothing was started.
         DataError: the data cannot be used; nothing was started.
@@ -103,6 +104,7 @@ def train(
         return train_with_report(config, folder, *given, kept=False)[0]
 
 
+@one_at_a_time()
 def train_with_report(
     config: RunConfig | Mapping[str, Any] | str | Path,
     output: str | Path,
@@ -117,7 +119,7 @@ def train_with_report(
     Args:
         kept: whether the folder is, so that checkpoints in it are of use.
     """
-    config, folder = _as_config(config), Path(output)
+    config, folder, unfinished = _as_config(config), Path(output), _unfinished(resume)
     check_folder_output(folder)
     refuse_finished(folder)
     config, train_documents, validation_documents, labels = _read(config, folder, train_documents, validation_documents)
@@ -140,11 +142,12 @@ def train_with_report(
                 pipeline.settings, config.training, report, pipeline.model.encoder.config, config.model.source
             ),
             configuration=dump_resolved(_as_used(config, pipeline)),
-            unfinished=_UNFINISHED[resume] if kept else None,
+            unfinished=unfinished if kept else None,
         )
     return pipeline, report
 
 
+@one_at_a_time()
 def forecast_training(
     config: RunConfig | Mapping[str, Any] | str | Path,
     output: str | Path,
@@ -174,7 +177,18 @@ def forecast_training(
         *(partial(FrozenRows, folder=rows_folder), Interruption(), dump_resolved(_as_used(config, pipeline)), True),
     )
     remarks = doubtful(train_documents, validation_documents, task_named(config.model.task).gold_labels)
-    return forecast_run(run, _UNFINISHED[resume], refusals, list(remarks))
+    return forecast_run(run, _unfinished(resume), refusals, list(remarks))
+
+
+def _unfinished(resume: bool | None) -> Unfinished:
+    """What becomes of a run that was stopped.
+
+    Raises:
+        UsageError: neither a boolean nor None.
+    """
+    if resume is not None and not isinstance(resume, bool):
+        raise UsageError(f"`resume` must be True, False or None, but is of type {type(resume).__name__} instead.")
+    return {None: "continue", True: "require", False: "discard"}[resume]  # type: ignore[return-value]
 
 
 def _read(
@@ -192,13 +206,14 @@ def _read(
             raise ConfigurationError("`data.train` must name at least one file, but is empty. Pass `--data`.")
         train = load_labelled(config.data.train, config.read)
     if validation is None:
-        validation = load_labelled(config.data.validation, config.read) if config.data.validation else []
+        validation = load_labelled(config.data.validation, config.read, "validation") if config.data.validation else []
     train, validation = _labelled(train, config), _labelled(validation, config)
     labels, task = _check(config, train, validation), task_named(config.model.task)
     train, validation = task.unfold(train, "training"), task.unfold(validation, "validation")
     return _settled(config, [*train, *validation]), train, validation, labels
 
 
+@one_at_a_time()
 def pretrain(
     config: RunConfig | Mapping[str, Any] | str | Path,
     output: str | Path,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from safetensors.torch import load_file
 
@@ -53,6 +55,24 @@ def test_two_processes_learn_what_one_learns(tmp_path: Path) -> None:
     # A hundredth of what six steps can move a weight: where gradients are rounding alone, as of the biases of keys,
     # AdamW makes steps of it.
     assert all((tensor - second[name]).abs().max() < 1e-4 for name, tensor in first.items())
+
+
+def test_where_one_process_is_killed_the_other_says_so_and_ends(tmp_path: Path) -> None:
+    started = subprocess.Popen(
+        [*LAUNCH, str(CHILD), str(tmp_path / "out"), "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        cwd=ROOT, env=os.environ | {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    metrics = tmp_path / "out" / "metrics.jsonl"
+    while not (metrics.is_file() and metrics.stat().st_size):
+        assert started.poll() is None, started.communicate()
+        time.sleep(0.05)
+    for process in psutil.Process(started.pid).children(recursive=True):
+        if process.environ().get("RANK") == "1":
+            process.kill()
+    said, faults = started.communicate(timeout=120)
+    assert started.returncode == 1
+    assert "another of the 2 processes of this launch has ended, so this one stops too." in said
+    assert "gloo" not in faults, "the words of the library"
 
 
 def test_two_processes_go_on_after_a_stop_with_dropout_and_all(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from longdoc.training.checkpointing import CHECKPOINTS, clear_checkpoints
 from longdoc.training.curves import write_curves
 from longdoc.training.frozen_rows import FrozenRows
 from longdoc.training.metrics_file import MetricsFile
+from longdoc.training.one_at_a_time import one_at_a_time
+from longdoc.training.processes import unless_others_are_gone
 from longdoc.training.progress import TrainingProgress, TrainingReport
 from longdoc.training.run import BEST_SO_FAR, TrainingRun
 from longdoc.training.saving import Unfinished
@@ -26,6 +28,7 @@ from longdoc.types import Document
 __all__ = ["BEST_SO_FAR", "TrainingProgress", "TrainingReport", "fine_tune"]
 
 
+@one_at_a_time()
 def fine_tune(
     pipeline: Pipeline,
     train: Sequence[Document],
@@ -74,6 +77,7 @@ def fine_tune(
         kept = run.begin(configuration, unfinished or "discard")
         is_main = run.accelerator.is_main_process
         with (
+            unless_others_are_gone(run.accelerator.num_processes),
             tracked(settings, output, is_main) as tell,
             MetricsFile(output / "metrics.jsonl", is_main, kept, tell) as metrics,
         ):

@@ -7,6 +7,8 @@ gradients are summed over processes explicitly, once a step.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -17,7 +19,7 @@ from accelerate.utils import gather_object, set_seed
 
 from longdoc.errors import InterruptedTrainingError
 
-__all__ = ["gathered", "start_accelerator"]
+__all__ = ["gathered", "start_accelerator", "unless_others_are_gone"]
 
 _STORE_SECONDS = 20.0
 """For the store of a launcher, which it has opened before it starts anybody, to answer."""
@@ -39,6 +41,25 @@ def start_accelerator(device: torch.device, dtype: torch.dtype, seed: int) -> Ac
     accelerator.gradient_accumulation_steps = 1  # whatever `accelerate launch` was told
     set_seed(seed, device_specific=True)
     return accelerator
+
+
+@contextmanager
+def unless_others_are_gone(processes: int) -> Iterator[None]:
+    """What a library says where another of so many processes was killed, in words of our own.
+
+    Raises:
+        InterruptedTrainingError: one was.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        # gloo has no class of its own for a lost connection; NCCL has.
+        if processes > 1 and (isinstance(error, torch.distributed.DistError) or "gloo" in str(error)):
+            raise InterruptedTrainingError(
+                f"another of the {processes} processes of this launch has ended, so this one stops too. The same "
+                "command goes on from the last checkpoint, or starts over where there is none."
+            ) from None
+        raise
 
 
 def _check_launcher() -> None:

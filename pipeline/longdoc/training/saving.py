@@ -74,7 +74,8 @@ class Saver:
         if found is None:
             if unfinished == "require":
                 raise UsageError(
-                    f"`--resume` needs an unfinished run, but {self.output} holds none. Leave it out to start one."
+                    f"`--resume` (in Python `resume=True`) needs an unfinished run, but {self.output} holds none. "
+                    "Leave it out to start one."
                 )
             if unfinished == "continue" and self.is_main and (self.output / "metrics.jsonl").is_file():
                 _log.warning(

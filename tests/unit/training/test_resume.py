@@ -183,7 +183,8 @@ def test_a_run_that_must_be_there_and_is_not_is_refused(tiny_pipeline: Pipeline,
     with pytest.raises(UsageError) as caught:
         run(tiny_pipeline, tmp_path / "run", unfinished="require")
     assert str(caught.value) == (
-        f"`--resume` needs an unfinished run, but {tmp_path / 'run'} holds none. Leave it out to start one."
+        f"`--resume` (in Python `resume=True`) needs an unfinished run, but {tmp_path / 'run'} holds none. Leave "
+        "it out to start one."
     )
     assert not (tmp_path / "run").exists()
 
