@@ -33,6 +33,7 @@ __all__ = [
     "write_text",
 ]
 
+_CANNOT_TELL = (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT)  # of file systems without such files
 _LONGEST_NAME = 230  # bytes; file systems allow 255, and temporary files have longer names than what they become
 
 
@@ -79,6 +80,25 @@ def _check_name(path: Path, name: str) -> None:
 def _check_writable(path: Path, folder: Path) -> None:
     if not os.access(folder, os.W_OK | os.X_OK):
         raise cannot_write(path, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+    try:
+        _try_file_without_name(folder)
+    except OSError as error:
+        if error.errno not in _CANNOT_TELL:
+            raise cannot_write(path, error) from None
+        trial = folder / f".{uuid.uuid4().hex[:12]}.tmp"
+        try:
+            trial.mkdir()
+            trial.rmdir()
+        except OSError as refused:
+            raise cannot_write(path, refused) from None
+
+
+def _try_file_without_name(folder: Path) -> None:
+    """Nobody ever sees it. A folder may look writable and take no file: /proc, a full disk."""
+    kind = getattr(os, "O_TMPFILE", None)  # Linux
+    if kind is None:
+        raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+    os.close(os.open(folder, kind | os.O_WRONLY, 0o600))
 
 
 def make_folder(folder: Path) -> None:

@@ -26,6 +26,14 @@ def test_a_file_must_be_able_to_become_one(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder that looks writable and takes no file")
+def test_a_place_that_takes_no_file_is_refused_though_it_looks_writable() -> None:
+    for check in (check_file_output, check_folder_output):
+        with pytest.raises(CannotWriteError) as caught:
+            check(Path("/proc/new"))
+        assert str(caught.value).startswith("/proc/new cannot be written: ")
+
+
 def test_a_folder_must_be_able_to_become_one(tmp_path: Path) -> None:
     check_folder_output(tmp_path)
     check_folder_output(tmp_path / "new" / "deep")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["show_forecast"]
 
 _LABELS = 20
+_LONGEST_LABEL = 60
 
 
 def show_forecast(forecast: TrainingForecast, output: Path, as_json: bool) -> int:
@@ -51,7 +52,8 @@ def _told(forecast: TrainingForecast, output: Path) -> Iterator[str]:
         yield "validation: none, so the last epoch is kept and nothing is measured"
     if forecast.labels:
         more = f", and {len(forecast.labels) - _LABELS} more" if len(forecast.labels) > _LABELS else ""
-        yield f"labels: {told_reasons(dict(islice(forecast.labels.items(), _LABELS)))}{more}"
+        shown = [f"{_on_one_line(label)}: {count}" for label, count in islice(forecast.labels.items(), _LABELS)]
+        yield f"labels: {', '.join(shown)}{more}"
     yield (
         f"steps: {forecast.steps:,}, {forecast.steps_per_epoch:,} in each of {counted(forecast.epochs, 'epoch')}"
         + (f", in {forecast.processes} processes" if forecast.processes > 1 else "")
@@ -69,6 +71,12 @@ def _told(forecast: TrainingForecast, output: Path) -> Iterator[str]:
     yield f"memory: about {told_bytes(forecast.memory_bytes)}"
     yield from (f"would be refused: {refusal}" for refusal in forecast.refusals)
     yield from (f"note: {remark}" for remark in forecast.remarks)
+
+
+def _on_one_line(label: str) -> str:
+    """A label as a terminal can show it: short, and what breaks or turns a line by its number."""
+    said = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in label)
+    return said if len(said) <= _LONGEST_LABEL else f"{said[: _LONGEST_LABEL - 3]}..."
 
 
 def _part(documents: int, chunks: int, tokens: int) -> str:

@@ -110,6 +110,12 @@ def forecast_run(
     # encoder is a model folder by itself.
     checkpoint_bytes = settings.save_total_limit * 4 * learning * (4 if run.validation else 3)
     checkpoint_bytes += 0 if run.frozen else best_bytes
+    free, there = _room(run.output)
+    if free < model_bytes:
+        refusals = (
+            *refusals,
+            f"The model takes {model_bytes:,} bytes, but only {free:,} are free in {there}. Make room.",
+        )
     left_out = {"empty": report.empty_documents, "unreadable": report.unreadable_documents}
     seconds = _seconds(run, trial, tokens, validation_tokens, sum(cached) / len(cached))
     return TrainingForecast(
@@ -137,7 +143,7 @@ def forecast_run(
         model_bytes=model_bytes,
         checkpoint_bytes=checkpoint_bytes,
         refusals=(*refusals, *([refused] if refused else [])),
-        remarks=(*remarks, *_remarks(run.output, asked, trial.tokens, model_bytes + checkpoint_bytes)),
+        remarks=(*remarks, *_remarks(run.output, asked, trial.tokens, model_bytes, checkpoint_bytes)),
     )
 
 
@@ -175,7 +181,8 @@ def _measured(run: TrainingRun) -> tuple[int, int]:
 
 def _rows(run: TrainingRun, rows_bytes: int, chunks: int) -> str:
     if not run.frozen:
-        return "made anew in each step, since the encoder learns"
+        of_no_use = ", so `training.rows_folder` has no effect" if run.settings.rows_folder else ""
+        return f"made anew in each step, since the encoder learns{of_no_use}"
     if run.rows is None:
         return f"made anew in each epoch, since {rows_in_bytes(run.model.readout, chunks):,} bytes are not kept"
     place = "" if run.rows.folder is None else f" and in {run.rows.folder}"
@@ -190,10 +197,18 @@ def _seconds(run: TrainingRun, trial: Trial, tokens: int, validation: int, cache
     return run.settings.num_train_epochs * epoch / int(run.accelerator.num_processes)
 
 
-def _remarks(output: Path, asked: int, fitting: int, written: int) -> Iterator[str]:
+def _room(output: Path) -> tuple[int, Path]:
+    """Bytes that are free where a folder is or would be made."""
+    there = next(folder for folder in (output.absolute(), *output.absolute().parents) if folder.exists())
+    return shutil.disk_usage(there).free, there
+
+
+def _remarks(output: Path, asked: int, fitting: int, model_bytes: int, more: int) -> Iterator[str]:
     if fitting < asked:
         yield f"`training.micro_batch_tokens` would become {fitting}, since {asked} do not fit into memory."
-    there = next(folder for folder in (output.absolute(), *output.absolute().parents) if folder.exists())
-    free = shutil.disk_usage(there).free
-    if free < written:
-        yield f"Model and checkpoints may take {written:,} bytes, but only {free:,} are free in {there}. Make room."
+    free, there = _room(output)
+    if model_bytes <= free < model_bytes + more:
+        yield (
+            f"Model and checkpoints may take {model_bytes + more:,} bytes, but only {free:,} are free in {there}. Make "
+            "room."
+        )

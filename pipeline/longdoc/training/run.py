@@ -71,6 +71,8 @@ class TrainingRun:
         self.model = pipeline.model
         self.model.to(self.accelerator.device)
         self.frozen = freeze_parts(self.model, settings.freeze)
+        if settings.rows_folder and not self.frozen and self.accelerator.is_main_process:
+            _log.warning("`training.rows_folder` has no effect, since the encoder learns: its rows change in each step")
         if settings.lora is not None:
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(settings.seed + 2)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from longdoc.api import forecast_training, train_with_report
+from longdoc.cli.train_dry_run import _told
 from longdoc.config import load_config
 from longdoc.errors import InterruptedTrainingError
+from longdoc.training.forecast import TrainingForecast
 from training_kit import CONFIG, documents, stopping
 
 PLACE = ("--set", "prediction.precision.device=cpu", "--set", "prediction.precision.dtype=fp32")
@@ -52,6 +55,36 @@ def test_it_says_what_a_run_would_do_and_writes_nothing(run: Any, data: Path, tm
     assert not (tmp_path / "out").exists()
 
 
+def test_labels_are_said_on_one_line_and_not_for_ever() -> None:
+    labels = {"a\nb": 1, "x\u202ey": 2, "caf\u00e9": 3, "long " * 20: 4}
+    (line,) = [
+        line
+        for line in _told(TrainingForecast(6, 0, labels=labels, epochs=1), Path("out"))
+        if line.startswith("labels: ")
+    ]
+    assert line == f"labels: a\\nb: 1, x\\u202ey: 2, caf\u00e9: 3, {('long ' * 20)[:57]}...: 4"
+
+
+@pytest.mark.usefixtures("minilm_folder")
+def test_a_run_that_has_no_room_or_no_use_of_a_setting_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = load_config(CONFIG, [*PLACE[1::2], f"training.rows_folder={tmp_path / 'rows'}"])
+    there = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: there._replace(free=1000))
+    forecast = forecast_training(config, tmp_path / "out", documents(6), documents(3, 50, "v"))
+    assert forecast.refusals == (
+        f"The model takes {forecast.model_bytes:,} bytes, but only 1,000 are free in {tmp_path}. Make room.",
+    )
+    assert forecast.exit_status == 2
+    assert forecast.rows == (
+        "made anew in each step, since the encoder learns, so `training.rows_folder` has no effect"
+    )
+    assert caplog.messages == [
+        "`training.rows_folder` has no effect, since the encoder learns: its rows change in each step"
+    ]
+
+
 @pytest.mark.usefixtures("minilm_folder")
 @pytest.mark.slow
 def test_what_is_said_of_a_folder_is_what_the_run_does(run: Any, data: Path, tmp_path: Path) -> None:
@@ -70,7 +103,7 @@ def test_what_is_said_of_a_folder_is_what_the_run_does(run: Any, data: Path, tmp
     assert read["rows"].startswith("made once, since the encoder is frozen, and kept in memory: ")
     assert (read["steps"], read["row_cache_batches"], read["exit_status"], read["refusals"]) == (4, 0, 0, [])
     missing = dry(run, data, tmp_path / "none", "--resume", expect=2)
-    assert "would be refused: `--resume` needs an unfinished run" in missing.stdout
+    assert "would be refused: `--resume` (in Python `resume=True`) needs an unfinished run" in missing.stdout
     (tmp_path / "file").write_text("")
     assert "would be refused: `output` must be a folder" in dry(run, data, tmp_path / "file", expect=2).stdout
     (tmp_path / "file").unlink()
