@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -93,6 +94,7 @@ def quiet_libraries() -> None:
 
 
 _STOPPED = 75
+_FIRST_SAYS_SO = 8.0  # seconds
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 
 
@@ -116,6 +118,9 @@ def faults_as_exit_status(
     except LongDocError as error:
         if was_raised() and error.exit_status != _STOPPED:
             raise _stopped(kept) from None
+        if os.environ.get("RANK", "0") != "0" and error.exit_status != _STOPPED:
+            # As a rule the first process of the launch has met the same and says it; its launcher ends this one then.
+            time.sleep(_FIRST_SAYS_SO)
         typer.echo(f"longdoc: {error}", err=True)
         raise typer.Exit(error.exit_status) from None
     except KeyboardInterrupt:

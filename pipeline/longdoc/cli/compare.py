@@ -106,7 +106,11 @@ def _compare_strategies(
         for option, inputs in zip(("--data", "--validation"), named, strict=False):
             if not inputs:
                 raise UsageError(f"`{option}` must name at least one file, but is missing.")
-        train_part, validation_part, test_part = ([] if not n else load_labelled(n, resolved.read) for n in named)
+        options = ("data", "validation", "test")
+        train_part, validation_part, test_part = (
+            load_labelled(names, resolved.read, option) if names else []
+            for names, option in zip(named, options, strict=True)
+        )
         task = task_named(resolved.model.task)
         task.check_gold([*train_part, *validation_part], resolved.model.labels)
         labels = resolved.model.labels or task.collect_labels([*train_part, *validation_part])

@@ -101,12 +101,15 @@ def read_documents(inputs: Sequence[str | Path], settings: ReadConfig = _DEFAULT
         yield from read_source(source, settings)
 
 
-def load_labelled(inputs: Sequence[str | Path], settings: ReadConfig = _DEFAULT) -> list[Document]:
+def load_labelled(
+    inputs: Sequence[str | Path], settings: ReadConfig = _DEFAULT, option: str = "data"
+) -> list[Document]:
     """All documents, for training and evaluation, where a missing one would falsify the result.
 
     With `settings.fields.file`, tables among the inputs say the labels of the files among them (`label_tables`).
 
-    Strict where `read_source` is not: a label, number or span that cannot be used is a failure here.
+    Strict where `read_source` is not: a label, number or span that cannot be used is a failure here. `option` is what
+    the inputs are called where they are given, for messages.
 
     Raises one `DataError` that counts all failures, documents without a `label`, `labels`, `target`, `spans` or
     `answers` included, and names the first ten places; `DuplicateIdError` if two documents have one id.
@@ -119,7 +122,7 @@ def load_labelled(inputs: Sequence[str | Path], settings: ReadConfig = _DEFAULT)
         reader = _reader_of(source)
         (tables if reader is not None and reader.has_rows else files).append(source)
     suffixes = [suffix for reader in READERS for suffix in reader.suffixes]
-    return _strictly(label_files(tables, files, settings, read_source, suffixes))
+    return _strictly(label_files(tables, files, settings, read_source, suffixes, option))
 
 
 def load_labelled_table(table: Any, settings: ReadConfig = _DEFAULT) -> list[Document]:

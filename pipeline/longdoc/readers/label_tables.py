@@ -26,7 +26,12 @@ _log = logging.getLogger(__name__)
 
 
 def label_files(
-    tables: Sequence[Source], files: Sequence[Source], settings: ReadConfig, read: Read, suffixes: Sequence[str]
+    tables: Sequence[Source],
+    files: Sequence[Source],
+    settings: ReadConfig,
+    read: Read,
+    suffixes: Sequence[str],
+    option: str = "data",
 ) -> Iterator[Record]:
     """The documents of `files`, in their order, with the `label`, `labels` or `target` that a row of `tables` says.
 
@@ -36,6 +41,7 @@ def label_files(
     Args:
         read: the records of a source.
         suffixes: endings of the file names that can be read, in lower case.
+        option: what the inputs are called where they are given.
 
     Raises:
         DataError: there are no tables or no files among the inputs, or rows and files do not fit together: a row that
@@ -46,8 +52,8 @@ def label_files(
     if not tables or not files:
         missing, beside = ("table", "the files") if not tables else ("file", "the table")
         raise DataError(
-            f"`read.fields.file` needs a {missing} among the inputs, but there is none. Name it beside {beside}: "
-            f"--data FOLDER --data labels.csv."
+            f"`read.fields.file` needs a {missing} among the inputs of `{option}`, but there is none. Name it beside "
+            f"{beside}: --{option} FOLDER --{option} labels.csv."
         )
     # The name of the file stands where the text does; offsets in the text of a file are no business of a table.
     columns = {"text": column, "id": None, "spans": None, "question": None, "answers": None}

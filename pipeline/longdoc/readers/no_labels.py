@@ -25,8 +25,8 @@ def no_label_at_all(records: Sequence[Record]) -> DataError:
         columns = ", ".join(f"`{name}`" for name in others[:_SHOWN])
         found = f"Beside its text the first has {columns}. Name the one that holds the label: "
         found += f"--set read.fields.label={others[0] if len(others) == 1 else 'COLUMN'}"
-        found += " (`labels`, `target`, `spans` or `answers` for other tasks)."
+        found += " (`labels`, `target`, `spans`, or `question` and `answers` for other tasks)."
     else:
-        found = "Give each a `label` (`labels`, `target`, `spans` or `answers` for other tasks)."
+        found = "Give each a `label` (`labels`, `target`, `spans`, or `question` and `answers` for other tasks)."
     count = "the one document has no label" if len(records) == 1 else f"not one of {len(records)} documents has a label"
     return DataError(f"{count}, from {records[0].place} on. {found}")

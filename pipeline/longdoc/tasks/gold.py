@@ -6,6 +6,7 @@ documents stand, or their numbers.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Literal
 
@@ -99,8 +100,8 @@ def doubtful(
     folded = {_folded(label) for label in shown}
     if len(folded) < len(shown):
         remarks.append(
-            f"{len(shown)} labels are {len(folded)} if capitals, spaces and ways to write a number do not count: each "
-            "spelling is a class of its own."
+            f"{len(shown)} labels are {len(folded)} if capitals, spaces and ways to write a number or an accent do not "
+            "count: each spelling is a class of its own."
         )
     return remarks
 
@@ -121,8 +122,9 @@ def which(numbers: Sequence[int], documents: Sequence[Document]) -> str:
 
 
 def _folded(label: str) -> str:
-    """One form for spellings that people rarely mean to tell apart: `Yes ` and `yes`, `1` and `1.0`."""
-    words = " ".join(label.split()).casefold()
+    """One form for spellings that people rarely mean to tell apart: `Yes ` and `yes`, `1` and `1.0`, and letters that
+    are composed of others or not."""
+    words = " ".join(unicodedata.normalize("NFKC", label).split()).casefold()
     try:
         return repr(float(words))
     except ValueError:

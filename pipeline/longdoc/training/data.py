@@ -83,6 +83,7 @@ def build_examples(
     examples: list[Example] = []
     left: dict[str, list[int]] = {}
     misfits: Counter[str] = Counter()
+    why = ""
     for start in range(0, len(documents), _GROUP):
         group = documents[start : start + _GROUP]
         for number, (document, prepared) in enumerate(
@@ -90,6 +91,7 @@ def build_examples(
         ):
             if not isinstance(prepared, PreparedDocument):
                 left.setdefault(prepared.reason, []).append(number)
+                why = why or prepared.detail
             elif prepared.unknown_share > max_unknown_share:
                 left.setdefault("unreadable", []).append(number)
             else:
@@ -102,7 +104,7 @@ def build_examples(
     if not examples:
         raise DataError(
             f"training needs at least 1 document that can be read, but none of {len(documents)} can: "
-            f"{_reasons(left_out)}."
+            f"{_reasons(left_out, why)}"
         )
     for reason, numbers in left.items():
         if os.environ.get("RANK", "0") == "0":  # one process of several speaks for all
@@ -129,22 +131,26 @@ def check_readable(
     """
     prepare = prepare_many if task is None else task.prepare
     left_out: Counter[str] = Counter()
+    why = ""
     for start in range(0, len(documents), _GROUP):
         for prepared in prepare(documents[start : start + _GROUP], tokenizer, chunker):
             if not isinstance(prepared, PreparedDocument):
                 left_out[prepared.reason] += 1
+                why = why or prepared.detail
             elif prepared.unknown_share > max_unknown_share:
                 left_out["unreadable"] += 1
             else:
                 return
     raise DataError(
         f"validation needs at least 1 document that can be answered, but none of {len(documents)} can: "
-        f"{_reasons(left_out)}."
+        f"{_reasons(left_out, why)}"
     )
 
 
-def _reasons(left_out: Counter[str]) -> str:
-    return ", ".join(f"{count} {reason}" for reason, count in sorted(left_out.items()))
+def _reasons(left_out: Counter[str], why: str) -> str:
+    """In one or two sentences; `why` is what is said of the first document, and serves if all have one reason."""
+    counts = ", ".join(f"{count} {reason}" for reason, count in sorted(left_out.items()))
+    return f"{counts}. {why}" if why and len(left_out) == 1 else f"{counts}."
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import pytest
 import torch
 from click.testing import Result
 
+from longdoc.cli import common
 from longdoc.readers import extras, html
 from longdoc.readers.sandbox import Sandbox
 from longdoc.training.steps import Stepper
@@ -53,8 +54,8 @@ def test_a_label_column_that_is_called_otherwise(run: Run, tmp_path: Path) -> No
     shown = run("train", "--config", TINY, "--data", tmp_path / "letters.csv", "--output", tmp_path / "m", expect=2)
     assert shown.output.splitlines()[1:] == [
         "longdoc: not one of 2 documents has a label, from letters.csv:2 on. Beside its text the first has `kind`. "
-        "Name the one that holds the label: --set read.fields.label=kind (`labels`, `target`, `spans` or `answers` for "
-        "other tasks)."
+        "Name the one that holds the label: --set read.fields.label=kind (`labels`, `target`, `spans`, or `question` "
+        "and `answers` for other tasks)."
     ]
 
 
@@ -129,3 +130,15 @@ def test_too_little_memory(run: Run, data: Path, tmp_path: Path, monkeypatch: py
         "longdoc: a step does not fit into memory, with one chunk of 32 tokens at a time. Lower "
         "`training.per_device_train_batch_size` or `chunking.size`, or free memory."
     ]
+
+
+@pytest.mark.parametrize(("rank", "waited"), [("0", []), ("1", [8.0])])
+def test_other_processes_of_a_launch_leave_the_word_to_the_first(
+    run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rank: str, waited: list[float]
+) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(common.time, "sleep", slept.append)
+    monkeypatch.setenv("RANK", rank)
+    told = run("train", "--data", tmp_path / "none.jsonl", "--output", tmp_path / "out", expect=2).output
+    assert told.startswith("longdoc: ")
+    assert slept == waited

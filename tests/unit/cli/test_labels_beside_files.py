@@ -46,6 +46,16 @@ def test_a_folder_of_pdf_files_with_a_table_of_labels_trains_and_is_evaluated(ru
     assert "TF-IDF" in told
 
 
+def test_the_input_that_lacks_a_folder_is_named(run, folder: Path) -> None:
+    told = run("train", "--config", TINY, "--data", folder / "reports", "--data", folder / "train.csv", "--validation",
+               folder / "valid.csv", *BY_FILE, "--set", "read.files_without_label=leave_out", "--output",
+               folder / "model", expect=2).output  # fmt: skip
+    assert told.endswith(
+        "longdoc: `read.fields.file` needs a file among the inputs of `validation`, but there is none. Name it beside "
+        "the table: --validation FOLDER --validation labels.csv.\n"
+    )
+
+
 def test_files_without_a_label_are_refused_before_anything_is_read(run, folder: Path) -> None:
     told = run("train", "--config", TINY, "--data", folder / "reports", "--data", folder / "train.csv", *BY_FILE,
                "--output", folder / "model", expect=2).output  # fmt: skip

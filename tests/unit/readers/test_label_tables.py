@@ -190,12 +190,12 @@ def test_a_file_that_cannot_be_read_is_refused_as_ever(folder: Path, tmp_path: P
     [
         (
             "in",
-            "`read.fields.file` needs a table among the inputs, but there is none. Name it beside the files: "
+            "`read.fields.file` needs a table among the inputs of `data`, but there is none. Name it beside the files: "
             "--data FOLDER --data labels.csv.",
         ),
         (
             "labels.csv",
-            "`read.fields.file` needs a file among the inputs, but there is none. Name it beside the table: "
+            "`read.fields.file` needs a file among the inputs of `data`, but there is none. Name it beside the table: "
             "--data FOLDER --data labels.csv.",
         ),
     ],

@@ -154,7 +154,9 @@ def test_a_label_without_a_training_document_is_pointed_out() -> None:
 
 def test_spellings_of_one_label_are_pointed_out() -> None:
     assert doubtful(documents("yes", "Yes ", "1", " 1", "1.0"), [], task_named("single_label").gold_labels) == [
-        "5 labels are 2 if capitals, spaces and ways to write a number do not count: each spelling is a class of its "
-        "own."
+        "5 labels are 2 if capitals, spaces and ways to write a number or an accent do not count: each spelling is a "
+        "class of its own."
     ]
+    composed = doubtful(documents("caf\u00e9", "cafe\u0301"), [], task_named("single_label").gold_labels)
+    assert [remark.partition(" if ")[0] for remark in composed] == ["2 labels are 1"]
     assert doubtful(documents("yes", "no", "1", "2"), [], task_named("single_label").gold_labels) == []
