@@ -27,6 +27,7 @@ def backward_through_documents(
     loss: Callable[[torch.Tensor], torch.Tensor],
     placement: Placement,
     backward: Callable[[torch.Tensor], None],
+    between: Callable[[], None] = lambda: None,
 ) -> torch.Tensor:
     """Add the gradient of `loss` to the parameters, through every chunk of every document.
 
@@ -38,6 +39,7 @@ def backward_through_documents(
         loss: (B, C) scores -> scalar.
         placement: for autocast.
         backward: `accelerator.backward` or `torch.Tensor.backward`; called with scalars only.
+        between: called before each micro-batch, in both passes; what it raises ends the computation.
 
     Returns:
         The loss, detached.
@@ -55,6 +57,7 @@ def backward_through_documents(
     sizes = [len(batch.owner) for batch in batches]
     rows = torch.empty(0)
     for number, (batch, part) in enumerate(zip(batches, _places(sizes), strict=True)):
+        between()
         states.keep(number)
         with torch.no_grad(), placement.autocast():
             found = model.chunk_rows(batch)
@@ -67,6 +70,7 @@ def backward_through_documents(
     after = _random_state(placement.device)
     if rows.grad is not None:
         for number, (batch, part) in enumerate(zip(batches, _places(sizes), strict=True)):
+            between()
             states.replay(number)
             with placement.autocast():
                 again = model.chunk_rows(batch)

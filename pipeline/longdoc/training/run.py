@@ -35,7 +35,7 @@ from longdoc.training.saving import Saver, Unfinished
 from longdoc.training.schedules import Schedule
 from longdoc.training.selection import BestEpoch, chosen_metric
 from longdoc.training.settings import TrainingConfig
-from longdoc.training.steps import Stepper, Wishes
+from longdoc.training.steps import StepGivenUp, Stepper, Wishes
 from longdoc.training.validation import Validator
 from longdoc.types import Document
 
@@ -122,6 +122,7 @@ class TrainingRun:
         self.stepper = Stepper(
             *(pipeline, self.accelerator, optimizer, self.schedule, placement, self.examples, loss, self.rows),
             *(settings.max_grad_norm, settings.micro_batch_tokens),
+            lambda: self.interruption.requested and self._can_stop,
         )
         rank, processes = self.accelerator.process_index, self.accelerator.num_processes
         self.state = RunState(
@@ -186,7 +187,12 @@ class TrainingRun:
         self.stepper.examples = learned
         self.interruption.patient = self.saver.active
         for step in steps[state.done :]:
-            outcome = self.stepper.take(step, self._wishes, self.report.steps + 1, self.saver.kept)
+            try:
+                outcome = self.stepper.take(step, self._wishes, self.report.steps + 1, self.saver.kept)
+            except StepGivenUp:
+                if not self.report.steps:
+                    raise KeyboardInterrupt from None  # nothing is lost, and there is nothing to go on from
+                self._stop(metrics)
             self.report.steps += 1
             state.done += 1
             state.average.add(outcome.loss, len(step.members), sum(learned[m].tokens for m in step.members))

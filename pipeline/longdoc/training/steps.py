@@ -22,11 +22,15 @@ from longdoc.training.row_cache import backward_through_documents
 from longdoc.training.schedules import Schedule
 from longdoc.types import ChunkBatch, short_digest
 
-__all__ = ["Stepper", "Wishes"]
+__all__ = ["StepGivenUp", "Stepper", "Wishes"]
 
 _SHOWN = 10
 
 _log = logging.getLogger(__name__)
+
+
+class StepGivenUp(Exception):  # noqa: N818  nothing went wrong
+    """A step was left unfinished, since it was asked to stop; weights and random state are those of before it."""
 
 
 class Wishes(NamedTuple):
@@ -58,6 +62,8 @@ class Stepper:
         rows: of a frozen encoder, or None.
         max_grad_norm: longer gradients are shortened to it.
         micro_batch_tokens: tokens that are in memory with their gradients at once; halved where they do not fit.
+        gives_up: asked between micro-batches whether to leave the step; where others wait for this process it must say
+            no.
     """
 
     pipeline: Pipeline
@@ -70,6 +76,7 @@ class Stepper:
     rows: FrozenRows | None
     max_grad_norm: float
     micro_batch_tokens: int
+    gives_up: Callable[[], bool] = lambda: False
     _losses: list[tuple[Sequence[int], torch.Tensor]] = field(default_factory=list)
 
     def take(self, step: Step, wishes: Callable[[], Wishes], number: int, last_good: Callable[[], str]) -> Outcome:
@@ -85,6 +92,7 @@ class Stepper:
         Raises:
             LongDocError: loss or gradient is not finite (the weights are still those of before), or not even one chunk
                 fits into memory.
+            StepGivenUp: `gives_up` has said so.
         """
         accelerator = self.accelerator
         value = self._gradients(step)
@@ -117,6 +125,10 @@ class Stepper:
             try:
                 value = self._try(step)
                 break
+            except StepGivenUp:
+                self.optimizer.zero_grad()
+                replay(self.accelerator.device, before)
+                raise
             except Exception as error:
                 if not is_out_of_memory(error):
                     raise
@@ -150,8 +162,13 @@ class Stepper:
         value = torch.zeros((), device=self.accelerator.device)
         for members in step.batches:
             if members:
+                self._may_give_up()
                 value = value + self._backward(members, len(step.members))
         return value
+
+    def _may_give_up(self) -> None:
+        if self.gives_up():
+            raise StepGivenUp
 
     def _backward(self, members: Sequence[int], documents: int) -> torch.Tensor:
         """Gradients of the losses of some documents of this process, divided by the number of documents of the step."""
@@ -166,7 +183,9 @@ class Stepper:
 
         if self.rows is None:
             batches = [batch.to(device) for batch in self._micro_batches(mine)]
-            return backward_through_documents(model, batches, len(mine), total, self.placement, backward)
+            return backward_through_documents(
+                model, batches, len(mine), total, self.placement, backward, self._may_give_up
+            )
         cached, owner, weights = self.rows.gather(members, device)
         value: torch.Tensor = total(model.documents(cached, owner, weights, len(mine)))
         backward(value)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import shutil
+import signal
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 from safetensors.torch import load_file
 
 from longdoc.errors import CheckpointError, UsageError
+from longdoc.model import LongDocModel
 from longdoc.pipeline import Pipeline
 from longdoc.training.checkpointing import checkpoints_in, read_checkpoint
-from longdoc.types import Document
+from longdoc.types import ChunkBatch, Document
 from training_kit import documents, lines, run, stopped
 
 pytestmark = pytest.mark.usefixtures("minilm_folder")
@@ -62,6 +66,43 @@ def test_losses_and_weights_are_those_of_the_run_that_was_never_stopped(
     assert all(tensor.equal(found[name]) for name, tensor in expected.items())
     assert report.steps == 6
     assert not (cut / "checkpoints").exists()
+
+
+@pytest.mark.parametrize("second_pass", [False, True])
+def test_a_stop_in_the_middle_of_a_step_leaves_that_step_and_loses_nothing(
+    tiny_pipeline: Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, second_pass: bool
+) -> None:
+    """Steps may take minutes; SIGTERM comes with the micro-batches of the third, or of the first."""
+    passes: list[bool] = []
+    marks: list[int] = []
+    stop_at: list[int] = []
+    chunk_rows = LongDocModel.chunk_rows
+
+    def watched(model: LongDocModel, batch: ChunkBatch) -> torch.Tensor:
+        passes.append(torch.is_grad_enabled())
+        if len(passes) in stop_at:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return chunk_rows(model, batch)
+
+    monkeypatch.setattr(LongDocModel, "chunk_rows", watched)
+    run(tiny_pipeline, tmp_path / "whole", "micro_batch_tokens=32", progress=lambda _: marks.append(len(passes)))
+    third = next(n for n in range(marks[1] + 1, marks[2]) if passes[n - 1] is second_pass)
+    assert passes[third] is second_pass, "it is not the last of its pass"
+    computed, stop_at[:] = marks[2] - marks[1], [third]
+    passes.clear()
+    said = stopped(tiny_pipeline, tmp_path / "cut", "micro_batch_tokens=32")
+    assert said == "stopped after step 2 of 6. The same command goes on from there."
+    assert len(passes) == third < marks[1] + computed, "the rest of the step was not computed"
+    stop_at.clear()
+    run(tiny_pipeline, tmp_path / "cut", "micro_batch_tokens=32")
+    assert lines(tmp_path / "cut") == lines(tmp_path / "whole")
+    found, expected = (load_file(tmp_path / name / "model.safetensors") for name in ("cut", "whole"))
+    assert all(tensor.equal(found[name]) for name, tensor in expected.items())
+    passes.clear()
+    stop_at[:] = [2]
+    with pytest.raises(KeyboardInterrupt):
+        run(tiny_pipeline, tmp_path / "new", "micro_batch_tokens=32")
+    assert not list((tmp_path / "new").iterdir()), "nothing was learned, so nothing is kept"
 
 
 def test_what_only_decides_on_logging_and_keeping_may_change(tiny_pipeline: Pipeline, whole: Path, cut: Path) -> None:
