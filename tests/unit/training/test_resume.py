@@ -68,7 +68,7 @@ def test_losses_and_weights_are_those_of_the_run_that_was_never_stopped(
     assert not (cut / "checkpoints").exists()
 
 
-@pytest.mark.parametrize("second_pass", [False, True])
+@pytest.mark.parametrize("second_pass", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_stop_in_the_middle_of_a_step_leaves_that_step_and_loses_nothing(
     tiny_pipeline: Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, second_pass: bool
 ) -> None:
