@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -402,7 +402,7 @@ class DocumentPrediction:
     answer: str | None = None
     answers: tuple[AnswerSpan, ...] = ()
 
-    ok = True
+    ok: ClassVar[Literal[True]] = True
 
     def to_dict(self) -> dict[str, Any]:
         """The row of the public contract: plain Python values, every key present; for a question its own keys too.
@@ -462,7 +462,7 @@ class DocumentFailure:
     n_chunks: int = 0
     unknown_share: float = 0.0
 
-    ok = False
+    ok: ClassVar[Literal[False]] = False
 
     def __post_init__(self) -> None:
         if self.reason not in FAILURE_REASONS:
@@ -525,7 +525,7 @@ class DocumentEmbedding:
     unknown_share: float = 0.0
     prompt_tokens: int = 0
 
-    ok = True
+    ok: ClassVar[Literal[True]] = True
 
     def __post_init__(self) -> None:
         if self.vector.ndim != 1 or self.vector.dtype != np.float32:
