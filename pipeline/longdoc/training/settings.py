@@ -28,7 +28,7 @@ class TrainingConfig(Config):
     """Of the encoder."""
     head_learning_rate: float | None = Field(default=None, gt=0)
     """Of merger and head, which start from nothing; None: ten times `learning_rate`, and at least 1e-2 where the whole
-    encoder is frozen. The layers of the merger `hierarchical` learn at 3e-4 at most."""
+    encoder is frozen. The layers of the merger `hierarchical` learn at 1e-4 at most."""
     weight_decay: float = Field(default=0.01, ge=0)
     """Not applied to biases, norms and position tables."""
     warmup_ratio: float = Field(default=0.1, ge=0, le=1)

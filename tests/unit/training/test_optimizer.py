@@ -67,7 +67,7 @@ def test_without_decay_all_layers_have_the_encoders_rate() -> None:
     assert {found[id(p)][0] for p in model.readout.parameters()} == {0.75}
 
 
-@pytest.mark.parametrize(("asked", "layers"), [(1e-2, 3e-4), (1e-4, 1e-4)])
+@pytest.mark.parametrize(("asked", "layers"), [(1e-2, 1e-4), (1e-5, 1e-5)])
 def test_layers_of_a_merger_learn_no_faster_than_suits_layers(asked: float, layers: float) -> None:
     model = tiny_model()
     model.readout.merger = HierarchicalMergerConfig(hidden=8, heads=2).build(model.encoder.config.width)
