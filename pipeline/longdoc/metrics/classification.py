@@ -39,6 +39,7 @@ _NO_INTERVAL = (
     "none: chance alone makes the calibration error larger, and a resample adds chance once more, so that no bootstrap "
     "interval holds its right value"
 )
+_MACRO_INTERVALS = "a resample leaves out labels that the data hold and it does not; those that the data lack count 0"
 _EMPTY = "a document without labels that is given none counts 1 in sample_f1"
 
 
@@ -109,7 +110,7 @@ def classification_metrics(
         drawn = counts[:, answered]
         return {
             **bootstrap_means(of_labels, counts),
-            **bootstrap_f1(right, answer, averaged, average_over is None, counts),
+            **bootstrap_f1(right, answer, averaged, counts),
             "macro_average_precision": bootstrap_average_precision(known, probability, averaged, drawn),
             **bootstrap_means(of_scores, drawn),
             **bootstrap_label_f1(right, answer, counts),
@@ -138,6 +139,7 @@ def classification_metrics(
             "calibration": f"{BINS} bins of equal width of "
             + ("the scores of all pairs of document and label" if several else "the highest score"),
             "intervals": describe_intervals(resamples, seed, confidence),
+            **({"macro_intervals": _MACRO_INTERVALS} if resamples else {}),
             "calibration_interval": _NO_INTERVAL,
         },
     }

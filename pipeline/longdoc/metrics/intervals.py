@@ -95,22 +95,31 @@ def bootstrap_means(per_document: Mapping[str, Floats], counts: Floats) -> dict[
     return {name: _ratio(counts @ values, drawn) for name, values in per_document.items()}
 
 
-def bootstrap_f1(
-    gold: Bools, predicted: Bools, averaged: NDArray[np.intp], drop_absent: bool, counts: Floats
-) -> dict[str, Floats]:
+def bootstrap_f1(gold: Bools, predicted: Bools, averaged: NDArray[np.intp], counts: Floats) -> dict[str, Floats]:
     """`macro_f1` over the labels `averaged`, `macro_f1_all_labels` and `micro_f1`.
+
+    A label that the gold data hold, but not those of a resample, is left out of the macro averages there: counted as 0
+    it would show how likely labels are drawn, not how good answers are. One that the gold data lack counts 0 always.
 
     Args:
         gold, predicted: (B, C).
-        drop_absent: leave a label out of `macro_f1` in a resample whose gold data do not hold it; else it counts 0.
     """
     right = counts @ (gold & predicted)
     support, answers = counts @ gold, counts @ predicted
     f1 = np.nan_to_num(_ratio(2 * right, support + answers))
-    included = support[:, averaged] > 0 if drop_absent else np.ones((len(counts), len(averaged)))
+    occurring = np.flatnonzero(gold.any(axis=0))
+
+    def macro(columns: NDArray[np.intp]) -> Floats:
+        """Over the labels that occur, times their share of the columns: the others have F1 0."""
+        present = columns[np.isin(columns, occurring)]
+        if not len(present):
+            return np.full(len(counts), 0.0 if len(columns) else np.nan)
+        drawn = support[:, present] > 0
+        return _ratio((f1[:, present] * drawn).sum(axis=1), drawn.sum(axis=1)) * (len(present) / len(columns))
+
     return {
-        "macro_f1": _ratio((f1[:, averaged] * included).sum(axis=1), included.sum(axis=1)),
-        "macro_f1_all_labels": f1.mean(axis=1),
+        "macro_f1": macro(averaged),
+        "macro_f1_all_labels": macro(np.arange(gold.shape[1])),
         "micro_f1": _ratio(2 * right.sum(axis=1), (support + answers).sum(axis=1)),
     }
 

@@ -315,7 +315,7 @@ class LabelTask(DocumentTask):
     def resampled(self, gold: NDArray[Any], compared: NDArray[Any], counts: Floats) -> Floats:
         right = self.table_of(gold, compared.shape[1])
         averaged = np.flatnonzero(right.any(axis=0))
-        return bootstrap_f1(right, compared, averaged, True, counts)["macro_f1"]
+        return bootstrap_f1(right, compared, averaged, counts)["macro_f1"]
 
 
 def _in_words(thresholds: Sequence[float] | None) -> str:

@@ -22,6 +22,21 @@ def draw(documents: int, resamples: int = 30) -> np.ndarray:
     return np.random.default_rng(5).multinomial(documents, np.full(documents, 1 / documents), resamples).astype(float)
 
 
+def macro_f1_of_drawn(gold: np.ndarray, predicted: np.ndarray, labels: list[int], drawn: np.ndarray) -> float:
+    """Label by label, document by document: what the data lack counts 0, what only this resample lacks is left out."""
+    found, lacking = [], 0
+    for label in labels:
+        if not any(row[label] for row in gold):
+            lacking += 1
+            continue
+        right = sum(int(n) for n, g, p in zip(drawn, gold, predicted, strict=True) if g[label] and p[label])
+        support = sum(int(n) for n, g in zip(drawn, gold, strict=True) if g[label])
+        answers = sum(int(n) for n, p in zip(drawn, predicted, strict=True) if p[label])
+        if support:
+            found.append(2 * right / (support + answers))
+    return sum(found) / len(found) * (len(labels) - lacking) / len(labels)
+
+
 @pytest.mark.parametrize("named", [False, True])
 def test_f1_and_average_precision_of_a_resample_equal_those_of_its_documents(named):
     random = np.random.default_rng(0)
@@ -29,10 +44,12 @@ def test_f1_and_average_precision_of_a_resample_equal_those_of_its_documents(nam
     scores = np.round(random.random((25, 4)), 1)
     predicted = scores >= 0.5
     counts = draw(25)
-    averaged = np.arange(4) if named else np.flatnonzero(gold.any(axis=0))
-    f1 = intervals.bootstrap_f1(gold, predicted, averaged, not named, counts)
+    averaged = np.array([0, 2, 3]) if named else np.flatnonzero(gold.any(axis=0))
+    names = [LABELS[label] for label in averaged]
+    f1 = intervals.bootstrap_f1(gold, predicted, averaged, counts)
     precision = intervals.bootstrap_average_precision(gold, scores, averaged, counts)
     calibration = Calibration(gold, scores, True).error(counts)
+    assert any(not resampled(gold, drawn)[:, 2].any() for drawn in counts), "some resample lacks a label of the data"
 
     for row, drawn in enumerate(counts):
         expected = measure(
@@ -40,13 +57,39 @@ def test_f1_and_average_precision_of_a_resample_equal_those_of_its_documents(nam
             resampled(scores, drawn),
             LABELS,
             "multi_label",
-            average_over=LABELS if named else None,
+            average_over=names if named else None,
             resamples=0,
         )
-        for name in ("macro_f1", "macro_f1_all_labels", "micro_f1"):
-            assert f1[name][row] == pytest.approx(expected[name])
+        assert f1["macro_f1"][row] == pytest.approx(macro_f1_of_drawn(gold, predicted, list(averaged), drawn))
+        assert f1["macro_f1_all_labels"][row] == pytest.approx(macro_f1_of_drawn(gold, predicted, [0, 1, 2, 3], drawn))
+        assert f1["micro_f1"][row] == pytest.approx(expected["micro_f1"])
+        if not named:
+            assert f1["macro_f1"][row] == pytest.approx(expected["macro_f1"])
         assert precision[row] == pytest.approx(expected["macro_average_precision"])
         assert calibration[row] == pytest.approx(expected["expected_calibration_error"])
+
+
+@pytest.mark.parametrize("average_over", [None, ["w", "x", "y", "z"]])
+def test_no_interval_measures_how_likely_a_label_is_drawn(average_over):
+    """Twelve documents, all right: 1.000 [0.750, 1.000], since a resample without a label counted it as 0."""
+    gold = np.arange(12) % 4
+    for labels, all_labels in ((list("wxyz"), 1.0), (list("wxyzuv"), 4 / 6)):
+        scores = np.eye(len(labels))[gold]
+        metrics = measure(gold, scores, labels, "single_label", average_over=average_over)
+        assert (metrics["macro_f1"], metrics["macro_f1_all_labels"]) == (1.0, pytest.approx(all_labels))
+        assert metrics["intervals"]["macro_f1"] is None
+        assert metrics["intervals"]["macro_f1_all_labels"] is None
+
+
+def test_the_macro_interval_over_all_labels_holds_its_value_and_is_that_of_the_labels_that_occur():
+    random = np.random.default_rng(4)
+    gold = np.repeat([0, 1, 2], [20, 15, 2])
+    scores = random.dirichlet(np.ones(4), 37)
+    metrics = measure(gold, scores, LABELS, "single_label")
+    of_these, of_all = metrics["intervals"]["macro_f1"], metrics["intervals"]["macro_f1_all_labels"]
+    assert of_all == pytest.approx([0.75 * end for end in of_these])
+    assert metrics["macro_f1_all_labels"] == pytest.approx(0.75 * metrics["macro_f1"])
+    assert of_all[0] < metrics["macro_f1_all_labels"] < of_all[1]
 
 
 def test_regression_of_a_resample_equals_that_of_its_documents():
