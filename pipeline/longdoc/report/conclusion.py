@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,11 +22,15 @@ class Rule:
         coverage: where the model abstains: the share of documents for which the labels that it cannot exclude hold the
             right one.
         min_score: spans and answers with less are held back.
+        grades: the labels from low to high, where they stand in an order.
+        temperature: what scores are divided by before they become probabilities.
     """
 
     thresholds: Mapping[str, float] = field(default_factory=dict)
     coverage: float | None = None
     min_score: float = 0.0
+    grades: tuple[str, ...] = ()
+    temperature: float = 1.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,20 +107,41 @@ def _tokens(number: int) -> str:
 def _of_one(result: DocumentPrediction, rule: Rule) -> Conclusion:
     open_labels = sum(item.chosen is None for item in result.labels)
     best = result.labels[0]
+    kind = "grade" if rule.grades else "label"
+    first = best.score >= max(item.score for item in result.labels)
     if result.abstained or result.label is None:
         notes = []
         if rule.coverage is not None and open_labels:
             notes.append(
-                f"{counted(open_labels, 'label')} remain{'s' if open_labels == 1 else ''} possible; the right one is "
+                f"{counted(open_labels, kind)} remain{'s' if open_labels == 1 else ''} possible; the right one is "
                 f"among those that remain for {percent(rule.coverage)} of documents like those of the validation."
             )
         after = f", with a probability of {percent(best.score)}, which is not sure enough."
-        return Conclusion("The model does not decide. Most probable is", (best.label,), after, tuple(notes))
+        most = "Most probable is" if first else "In the middle of what is probable is"
+        return Conclusion(f"The model does not decide. {most}", (best.label,), after, tuple(notes))
     score = best.score if result.score is None else result.score
-    notes = [f"It is the most probable of {counted(len(result.labels), 'label')}."]
+    if rule.grades:
+        notes = [_among_grades(result, rule, first)]
+    else:
+        notes = [f"It is the most probable of {counted(len(result.labels), 'label')}."]
     if rule.coverage is not None:
-        notes.append(f"No other label is plausible, in the sense that holds for {percent(rule.coverage)} of documents.")
+        notes.append(
+            f"All other {kind}s can be excluded, by a rule that keeps the right one for {percent(rule.coverage)} of "
+            "documents like those of the validation."
+        )
     return Conclusion("The answer is", (result.label,), f", with a probability of {percent(score)}.", tuple(notes))
+
+
+def _among_grades(result: DocumentPrediction, rule: Rule, first: bool) -> str:
+    """Where the answer stands among grades: it is the middle one by probability, and need not be the most probable."""
+    rank = rule.grades.index(result.labels[0].label)
+    lower = math.fsum(item.score for item in result.labels if rule.grades.index(item.label) < rank)
+    higher = math.fsum(item.score for item in result.labels if rule.grades.index(item.label) > rank)
+    sides = [f"a lower one has a probability of {percent(lower)}"] if rank else []
+    if rank + 1 < len(rule.grades):
+        sides.append(f"a higher one{'' if sides else ' has a probability'} of {percent(higher)}")
+    which = "the most probable" if first else "not the most probable, but the middle one,"
+    return f"It is {which} of {counted(len(rule.grades), 'grade')}: {', '.join(sides)}."
 
 
 def _of_many(result: DocumentPrediction, rule: Rule) -> Conclusion:

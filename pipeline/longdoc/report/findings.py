@@ -184,11 +184,20 @@ def evidence_strip(document: Document, prediction: DocumentPrediction) -> tuple[
 
 
 def _for_answer(prediction: DocumentPrediction) -> list[EvidencePassage]:
-    """Passages of the first score that has any: the best label, or the number."""
+    """Passages of the first score that has any: the best label, or the number.
+
+    Of the lowest grade the only score is that of the next one or a higher: what speaks for the answer is below zero.
+    """
     passages = prediction.evidence or ()
     ranks = {each.label: rank for rank, each in enumerate(prediction.labels)}
     names = sorted({passage.label for passage in passages}, key=lambda name: ranks.get(name, len(ranks)))
-    return [passage for passage in passages if passage.label == names[0]] if names else []
+    if not names:
+        return []
+    told = [passage for passage in passages if passage.label == names[0]]
+    chosen = next((each.chosen for each in prediction.labels if each.label == names[0]), None)
+    if ranks.get(names[0], 0) == 0 or chosen:
+        return told
+    return [passage._replace(weight=-passage.weight) for passage in told]
 
 
 def _by_length(tokens: NDArray[Any], scores: Floats, measured: NDArray[Any]) -> tuple[Group, ...]:

@@ -14,11 +14,11 @@ from longdoc.readers.parsed import PageSpan
 from longdoc.report.conclusion import Conclusion, Rule, answer_words, conclusion_of, reading_words
 from longdoc.report.index import left_out_words
 from longdoc.report.inert import inert_page
-from longdoc.report.marked import LOUD, MarkedText, Piece, marked_text, shade_level
+from longdoc.report.marked import MarkedText, Piece, marked_text, shade_level
 from longdoc.report.ranking import LabelView, evidence_by_label, label_view
 from longdoc.report.reading import ReadingMap
 from longdoc.report.spans import FoundSpan, LabelColour, found_spans, label_colours
-from longdoc.types import DocumentFailure, DocumentPrediction
+from longdoc.types import DocumentFailure, DocumentPrediction, LabelScore
 
 __all__ = ["ExplainedDocument", "explanation_page"]
 
@@ -89,6 +89,16 @@ class _View:
         ends = ((passage.page, passage.last_page) for passage in self.marked.passages)
         return ",".join("" if page is None else f"{page}" if last is None else f"{page}-{last}" for page, last in ends)
 
+    @property
+    def grades(self) -> tuple[str, ...]:
+        return self.item.rule.grades if self.item.rule else ()
+
+    @property
+    def chances(self) -> tuple[LabelScore, ...]:
+        """Grades as they stand in their order, labels the most probable first."""
+        labels, grades = self.result.labels, self.grades
+        return tuple(sorted(labels, key=lambda each: grades.index(each.label))) if grades else labels
+
     def threshold(self, label: str) -> float | None:
         return self.item.rule.thresholds.get(label) if self.item.rule else None
 
@@ -114,7 +124,7 @@ class _View:
         weight = self.labels[0].weights[piece.passage]
         said = "no evidence" if weight is None else f"{weight:+.3f}"
         where = self.marked.passages[piece.passage].where
-        return f"{self.labels[0].label}: {said}" + (f", {where}" if where else "")
+        return f"{self.labels[0].words.name}: {said}" + (f", {where}" if where else "")
 
 
 def explanation_page(
@@ -152,7 +162,6 @@ def _view(number: int, item: ExplainedDocument) -> _View:
     result = item.result
     assert isinstance(result, DocumentPrediction)
     evidence = evidence_by_label(result)
-    loud = LOUD if result.value is None else 0.0
     marked = marked_text(item.text, list(evidence.values()), result.spans, item.pages, item.reading)
     return _View(
         number,
@@ -160,7 +169,7 @@ def _view(number: int, item: ExplainedDocument) -> _View:
         result,
         conclusion_of(result, item.rule),
         marked,
-        [label_view(label, place, item.text, marked, loud) for place, label in enumerate(evidence)],
+        [label_view(label, place, item.text, marked, result, item.rule) for place, label in enumerate(evidence)],
         found_spans(item.text, result.spans, item.chunks),
         label_colours(result.spans),
     )

@@ -6,7 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from longdoc.report.conclusion import Rule
 from longdoc.report.marked import LOUD, MarkedText, Passage, shade_level
+from longdoc.report.wording import ScoreWords, calibration_words, score_words
 from longdoc.types import DocumentPrediction, EvidencePassage, Occlusion
 
 __all__ = ["LabelView", "RankedPassage", "evidence_by_label", "label_view"]
@@ -43,6 +45,8 @@ class LabelView:
 
     Attributes:
         label: its name.
+        words: how a page speaks of it.
+        calibration: how its probability comes of what the passages add up to, in a sentence; may be empty.
         total: what its passages add up to: the logit.
         strongest: the greatest weight by size; shading is relative to it, or to `loud` if that is more.
         loud: the logit from which on a weight says much; 0 for a number, whose unit nobody knows.
@@ -52,6 +56,8 @@ class LabelView:
     """
 
     label: str
+    words: ScoreWords
+    calibration: str
     total: float
     strongest: float
     loud: float
@@ -72,7 +78,7 @@ class LabelView:
 
     def called(self, number: int) -> str:
         """A passage by its place in the list that it stands in, as its badge in the text is."""
-        for side, words in ((self.favouring, ""), (self.opposing, " against")):
+        for side, words in ((self.favouring, ""), (self.opposing, self.words.other_side)):
             for place, each in enumerate(side, 1):
                 if each.number == number:
                     return f"passage {place}{words}"
@@ -93,15 +99,19 @@ def evidence_by_label(result: DocumentPrediction) -> dict[str, list[EvidencePass
     return {label: found[label] for label in sorted(found, key=lambda label: ranks.get(label, len(ranks)))}
 
 
-def label_view(label: str, number: int, text: str, marked: MarkedText, loud: float = LOUD) -> LabelView:
+def label_view(
+    label: str, number: int, text: str, marked: MarkedText, result: DocumentPrediction, rule: Rule | None = None
+) -> LabelView:
     """The view of one label.
 
     Args:
         number: of the label in the weights of `marked`.
         text: of the document.
-        loud: as of the view.
+        result: the answer that the label belongs to.
+        rule: how scores became the answer.
     """
     strongest = marked.strongest(number)
+    loud = LOUD if result.value is None else 0.0
     weights = [passage.weights[number] for passage in marked.passages]
     order = sorted(range(len(weights)), key=lambda each: -abs(weights[each] or 0.0))
     visible = [each for each in order if shade_level(weights[each], strongest)]
@@ -109,10 +119,13 @@ def label_view(label: str, number: int, text: str, marked: MarkedText, loud: flo
     def ranked(numbers: Sequence[int]) -> list[RankedPassage]:
         return [_ranked(each, marked.passages[each], number, strongest, text) for each in numbers]
 
+    total = math.fsum(weight for weight in weights if weight is not None)
     tried = ((passage.occlusions[number], place) for place, passage in enumerate(marked.passages))
     return LabelView(
         label,
-        math.fsum(weight for weight in weights if weight is not None),
+        score_words(label, result, rule),
+        calibration_words(total, result, rule),
+        total,
         strongest,
         loud,
         weights,

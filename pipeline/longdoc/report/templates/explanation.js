@@ -47,7 +47,8 @@ class Explained {
       const loud = Number(data.dataset.loud);
       const order = [...weights.keys()].filter((unit) => level(weights[unit], { strongest, loud }));
       order.sort((one, other) => Math.abs(weights[other]) - Math.abs(weights[one]));
-      return { name: section.querySelector("h3 bdi").textContent, weights, strongest, loud, section, order };
+      const { name, after, rises, falls, fallsAfter } = data.dataset;
+      return { name, after, rises, falls, fallsAfter, weights, strongest, loud, section, order };
     });
     this.strip = new Strip(article.querySelector(".strip"), this.survey, (place, reach) => this.near(place, reach));
     this.current = null;
@@ -81,7 +82,7 @@ class Explained {
       return `${Math.round((100 * start) / this.strip.total)} %`;
     });
     const where = places.length ? `strongest at ${places.join(", ")} of the text` : "none stands out";
-    this.strip.draw(bars, `Where the evidence for ${label.name} sits: ${where}`);
+    this.strip.draw(bars, `Where the evidence for ${label.name}${label.after} sits: ${where}`);
     hide();
   }
 
@@ -183,14 +184,15 @@ class Explained {
     const ranked = rank ? `, strength ${rank} of ${label.order.length}` : ", faint";
     const page = this.pages[unit] && `page ${this.pages[unit].replace("-", " to ")}`;
     const chunk = this.chunks[unit] && `chunk ${this.chunks[unit]}`;
-    const says = weight === null ? "says nothing of " : weight > 0 ? "speaks for " : "speaks against ";
-    const first = line(wrapped("b", weight === null ? "" : `${number(weight)} `), says, wrapped("bdi", label.name));
+    const says = weight === null ? "says nothing of " : weight > 0 ? label.rises : label.falls;
+    const after = weight === null || weight > 0 ? label.after : label.fallsAfter;
+    const first = line(wrapped("b", weight === null ? "" : `${number(weight)} `), says, wrapped("bdi", label.name), after);
     const where = [`part ${unit + 1} of ${label.weights.length}${ranked}`, chunk, page].filter(Boolean);
     const others = this.labels.filter((each) => each !== label && level(each.weights[unit], each));
     return [
       first,
       line(where.join(" · ")),
-      ...others.slice(0, 4).map((each) => line(`${number(each.weights[unit])} `, wrapped("bdi", each.name))),
+      ...others.slice(0, 4).map((each) => line(`${number(each.weights[unit])} `, wrapped("bdi", each.name), each.after)),
     ];
   }
 }
