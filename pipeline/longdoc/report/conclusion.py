@@ -181,6 +181,30 @@ def _of_question(result: DocumentPrediction, rule: Rule) -> Conclusion:
         notes = (f"The best place that was found has {chance}{held}.",) if chance else ()
         return Conclusion("The model is not sure enough to answer.", notes=notes)
     if result.answer is None:
-        return Conclusion(f"The text does not answer the question{score}.")
+        return Conclusion("The text does not answer the question.", notes=_of_no_answer(result))
     notes = ("That is the probability of just this place, among all places and that there is no answer.",)
     return Conclusion("The answer is", (result.answer,), f"{score}.", notes if score else ())
+
+
+def _of_no_answer(result: DocumentPrediction) -> tuple[str, ...]:
+    """Why there is none: its probability beside that of the best place, since both are small where places are many."""
+    if result.score is None:
+        return ()
+    if not result.answers:
+        return (f"That there is no answer has a probability of {percent(result.score)}.",)
+    none, best = _told_apart(result.score, result.answers[0].score)
+    if result.score >= result.answers[0].score:
+        more = f"more than any single place in the text has: the most probable place has {best}."
+    else:
+        more = f"the most probable place in the text {best}: too little more, by the model's rule, to be an answer."
+    return (f"That there is no answer has a probability of {none}, {more}",)
+
+
+def _told_apart(one: float, other: float) -> tuple[str, str]:
+    """Two probabilities as `percent` says them, with as many places as it takes to see which is greater."""
+    said = percent(one), percent(other)
+    for places in range(2, 6):
+        if said[0] != said[1]:
+            break
+        said = f"{100 * one:.{places}f} %", f"{100 * other:.{places}f} %"
+    return said

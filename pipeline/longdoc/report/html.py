@@ -18,7 +18,7 @@ from longdoc.report.marked import MarkedText, Piece, marked_text, shade_level
 from longdoc.report.ranking import LabelView, evidence_by_label, label_view
 from longdoc.report.reading import ReadingMap
 from longdoc.report.spans import FoundSpan, LabelColour, found_spans, label_colours
-from longdoc.types import DocumentFailure, DocumentPrediction, LabelScore
+from longdoc.types import AnswerSpan, DocumentFailure, DocumentPrediction, LabelScore
 
 __all__ = ["ExplainedDocument", "explanation_page"]
 
@@ -88,6 +88,11 @@ class _View:
         """Those of all passages, for the script."""
         ends = ((passage.page, passage.last_page) for passage in self.marked.passages)
         return ",".join("" if page is None else f"{page}" if last is None else f"{page}-{last}" for page, last in ends)
+
+    @property
+    def considered(self) -> tuple[AnswerSpan, ...]:
+        """The best places for an answer, but for the one that is given."""
+        return self.result.answers[len(self.spans) :][:4]
 
     @property
     def grades(self) -> tuple[str, ...]:

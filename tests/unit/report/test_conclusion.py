@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from longdoc.report.conclusion import Rule, answer_words, conclusion_of, percent, reading_words
-from longdoc.types import DocumentPrediction, LabelScore, ScoredSpan
+from longdoc.types import AnswerSpan, DocumentPrediction, LabelScore, ScoredSpan
 
 
 def said(rule: Rule | None = None, **fields: Any) -> tuple[str, ...]:
@@ -15,6 +15,10 @@ def said(rule: Rule | None = None, **fields: Any) -> tuple[str, ...]:
     found = conclusion_of(DocumentPrediction(id="d", **fields), rule)
     names = ", ".join(f"[{name}]" for name in found.names)
     return (f"{found.before} {names}{found.after}" if names else found.before + found.after, *found.notes)
+
+
+def place(score: float) -> AnswerSpan:
+    return AnswerSpan(0, 1, "x", score, 1)
 
 
 ONE = (LabelScore("lease", 0.91), LabelScore("loan", 0.09))
@@ -80,7 +84,26 @@ def test_numbers_and_spans() -> None:
                 "That is the probability of just this place, among all places and that there is no answer.",
             ),
         ),
-        ({"score": 0.7}, ("The text does not answer the question, with a probability of 70 %.",)),
+        (
+            {"score": 0.7},
+            ("The text does not answer the question.", "That there is no answer has a probability of 70 %."),
+        ),
+        (
+            {"score": 0.0041, "answers": (place(0.0032), place(0.001))},
+            (
+                "The text does not answer the question.",
+                "That there is no answer has a probability of 0.4 %, more than any single place in the text has: the "
+                "most probable place has 0.3 %.",
+            ),
+        ),
+        (
+            {"score": 0.00333, "answers": (place(0.00339),)},
+            (
+                "The text does not answer the question.",
+                "That there is no answer has a probability of 0.33 %, the most probable place in the text 0.34 %: "
+                "too little more, by the model's rule, to be an answer.",
+            ),
+        ),
         ({}, ("The text does not answer the question.",)),
         (
             {"score": 0.2, "abstained": True},

@@ -29,6 +29,8 @@ def test_the_answer_is_drawn_where_it_stands() -> None:
 
 def test_no_answer_is_said() -> None:
     shown = page("out out out")
-    assert '<p class="answer">The text does not answer the question, with a probability of' in shown
-    assert "No place in the text answers the question." in shown
+    assert '<p class="answer">The text does not answer the question.</p>' in shown
+    assert "more than any single place in the text has: the most probable place has" in shown
+    assert "<h3>The most probable places</h3>" in shown
+    assert "<h3>Labels</h3>" not in shown, "there are none"
     assert '<mark class="span' not in shown

@@ -102,3 +102,24 @@ def test_the_place_of_the_lowest_grade_is_where_its_reason_stands() -> None:
     labels = tuple(each._replace(chosen=each.label == "given") for each in chosen.labels)
     many = DocumentPrediction("d", labels=labels, evidence=chosen.evidence)
     assert [weight for _, _, weight in evidence_strip(document, many)] == [1.0, 2.0, 3.0]
+
+
+def test_a_number_has_passages_that_raise_and_lower_it() -> None:
+    passages = [EvidencePassage(4 * place, 4 * place + 3, "value", weight) for place, weight in enumerate((-0.5, 0.25))]
+    passages[0] = passages[0]._replace(occlusion=Occlusion(-0.5, 0.5, False))
+    html = page(DocumentPrediction("d", value=-0.25, evidence=tuple(passages)), Rule(temperature=1.0))
+    shown = words(html)
+    for said in (
+        "The value is -0.25.",
+        "Passages that raise the value have a solid line, passages that lower it a dashed one",
+        "Raises the value most +0.250",
+        "Lowers the value most -0.500",
+        "The weights of all 2 passages add up to -0.250, the value. Passages",
+        "Without passage 1 that lowers it the value should move by +0.500; it was taken away, and the value moved by "
+        "-0.500. These weights do not explain the value.",
+    ):
+        assert said in shown, said
+    assert not re.search(r"label|logit|speak|against", shown)
+    assert 'data-rises="raises " data-falls="lowers "' in html
+    lone = DocumentPrediction("d", value=-0.5, evidence=(EvidencePassage(0, 3, "age", -0.5),))
+    assert "Raises age most No passage raises it. Lowers age most" in words(page(lone))
