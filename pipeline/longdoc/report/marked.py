@@ -21,8 +21,8 @@ LEVELS = 5
 FAINT = 0.05
 """Passages below this share of the strongest of their label are left plain."""
 LOUD = 0.5
-"""In logits: where even the strongest passage weighs less, the page stays pale. It turns a probability of 0.5 into
-0.62."""
+"""In logits under the temperature of the model: where even the strongest passage weighs less, the page stays pale. It
+turns a probability of 0.5 into 0.62."""
 
 
 @dataclass(frozen=True, repr=False)

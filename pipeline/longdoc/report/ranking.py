@@ -49,7 +49,9 @@ class LabelView:
         calibration: how its probability comes of what the passages add up to, in a sentence; may be empty.
         total: what its passages add up to: the logit.
         strongest: the greatest weight by size; shading is relative to it, or to `loud` if that is more.
-        loud: the logit from which on a weight says much; 0 for a number, whose unit nobody knows.
+        loud: the weight from which on it says much, before the temperature, as all weights are; 0 for a number, whose
+            unit nobody knows.
+        elsewhere: whether the answer is surer than its own score could make it: the other labels' scores are low.
         weights: of every passage of the document, in order; None = no evidence.
         favouring, opposing: the strongest of each side, the strongest first.
         occlusion: the check of one passage, and the number of that passage, from 0.
@@ -61,6 +63,7 @@ class LabelView:
     total: float
     strongest: float
     loud: float
+    elsewhere: bool
     weights: list[float | None]
     favouring: list[RankedPassage]
     opposing: list[RankedPassage]
@@ -111,7 +114,8 @@ def label_view(
         rule: how scores became the answer.
     """
     strongest = marked.strongest(number)
-    loud = LOUD if result.value is None else 0.0
+    temperature = 1.0 if rule is None else rule.temperature
+    loud = LOUD * temperature if result.value is None else 0.0
     weights = [passage.weights[number] for passage in marked.passages]
     order = sorted(range(len(weights)), key=lambda each: -abs(weights[each] or 0.0))
     visible = [each for each in order if shade_level(weights[each], strongest)]
@@ -128,11 +132,20 @@ def label_view(
         total,
         strongest,
         loud,
+        _made_sure_by_others(label, result, rule),
         weights,
         ranked([each for each in visible if (weights[each] or 0.0) > 0][:FOR]),
         ranked([each for each in visible if (weights[each] or 0.0) < 0][:AGAINST]),
         next(((found, place) for found, place in tried if found is not None), None),
     )
+
+
+def _made_sure_by_others(label: str, result: DocumentPrediction, rule: Rule | None) -> bool:
+    """Of labels that share one probability, whether this has more than `LOUD` beside others at 0 would give it."""
+    if rule is None or rule.thresholds or rule.grades or len(result.labels) < 2:
+        return False
+    alone = 1 / (1 + math.exp(-LOUD))
+    return any(each.label == label and each.score > alone for each in result.labels)
 
 
 def _ranked(number: int, passage: Passage, label: int, strongest: float, text: str) -> RankedPassage:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +22,7 @@ TEXT = "aa. bb. cc."
 def words(page: str) -> str:
     """What stands on the page, without markup."""
     body = re.sub(r"<(style|script)>.*?</\1>", "", page.partition("<body>")[2], flags=re.DOTALL)
-    return " ".join(re.sub(r"<[^>]*>", "", body).split())
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", "", body)).split())
 
 
 def graded(chances: dict[str, float], evidence: dict[str, tuple[float, ...]]) -> DocumentPrediction:
@@ -46,8 +47,8 @@ MINOR = graded({"minor": 0.55, "moderate": 0.2, "critical": 0.15, "serious": 0.1
 
 def test_the_lowest_grade_has_its_reason_on_the_side_of_lower_grades() -> None:
     """The reason for "minor" was said to speak against it."""
-    html = page(MINOR, Rule(grades=GRADES))
-    shown = words(html)
+    drawn = page(MINOR, Rule(grades=GRADES))
+    shown = words(drawn)
     for said in (
         "It is the most probable of 4 grades: a higher one has a probability of 45",
         "Probability of each grade minor 0.550 moderate 0.200 serious 0.100 critical 0.150",
@@ -61,14 +62,14 @@ def test_the_lowest_grade_has_its_reason_on_the_side_of_lower_grades() -> None:
         assert said in shown, said
     assert "against" not in shown
     assert "speak for the label" not in shown
-    assert 'title="moderate or higher: -2.000"' in html
-    assert 'data-falls="speaks for a grade lower than " data-falls-after=""' in html
+    assert 'title="moderate or higher: -2.000"' in drawn
+    assert 'data-falls="speaks for a grade lower than " data-falls-after=""' in drawn
 
 
 def test_a_grade_in_the_middle_can_be_asked_for_on_both_sides() -> None:
     chances = {"serious": 0.3, "minor": 0.35, "moderate": 0.1, "critical": 0.25}
-    html = page(graded(chances, {"serious": (1.0, 0.0, 0.0), "critical": (-1.0, 0.0, 0.0)}), Rule(grades=GRADES))
-    shown = words(html)
+    drawn = page(graded(chances, {"serious": (1.0, 0.0, 0.0), "critical": (-1.0, 0.0, 0.0)}), Rule(grades=GRADES))
+    shown = words(drawn)
     for said in (
         "It is not the most probable, but the middle one, of 4 grades: a lower one has a probability of 45",
         "a higher one of 25",
@@ -107,8 +108,8 @@ def test_the_place_of_the_lowest_grade_is_where_its_reason_stands() -> None:
 def test_a_number_has_passages_that_raise_and_lower_it() -> None:
     passages = [EvidencePassage(4 * place, 4 * place + 3, "value", weight) for place, weight in enumerate((-0.5, 0.25))]
     passages[0] = passages[0]._replace(occlusion=Occlusion(-0.5, 0.5, False))
-    html = page(DocumentPrediction("d", value=-0.25, evidence=tuple(passages)), Rule(temperature=1.0))
-    shown = words(html)
+    drawn = page(DocumentPrediction("d", value=-0.25, evidence=tuple(passages)), Rule(temperature=1.0))
+    shown = words(drawn)
     for said in (
         "The value is -0.25.",
         "Passages that raise the value have a solid line, passages that lower it a dashed one",
@@ -120,6 +121,47 @@ def test_a_number_has_passages_that_raise_and_lower_it() -> None:
     ):
         assert said in shown, said
     assert not re.search(r"label|logit|speak|against", shown)
-    assert 'data-rises="raises " data-falls="lowers "' in html
+    assert 'data-rises="raises " data-falls="lowers "' in drawn
     lone = DocumentPrediction("d", value=-0.5, evidence=(EvidencePassage(0, 3, "age", -0.5),))
     assert "Raises age most No passage raises it. Lowers age most" in words(page(lone))
+
+
+QUIET = "Nothing in the text speaks strongly"
+
+
+def test_what_is_loud_is_judged_under_the_temperature_of_the_model() -> None:
+    """Beside a probability of 97 % the page said that it may be chance: the temperature was 0.1."""
+    labels = (LabelScore("lease", 0.97, True), LabelScore("sale", 0.02, False))
+    evidence = (EvidencePassage(0, 3, "lease", 0.38), EvidencePassage(4, 7, "lease", -0.03))
+    result = DocumentPrediction("d", labels=labels, evidence=evidence)
+    each = {"lease": 0.5, "sale": 0.5}
+    sharp = page(result, Rule(each, temperature=0.1))
+    assert QUIET not in sharp
+    assert 'class="passage for level-5"' in sharp
+    assert 'data-loud="0.05"' in sharp
+    assert QUIET in page(result, Rule(each))
+    louder = tuple(passage._replace(weight=4 * passage.weight) for passage in evidence)
+    blunt = page(DocumentPrediction("d", labels=labels, evidence=louder), Rule(each, temperature=4.0))
+    assert QUIET in blunt
+    assert 'class="passage for level-4"' in blunt
+
+
+def test_a_reader_can_check_how_a_probability_comes_of_the_weights() -> None:
+    evidence = (EvidencePassage(0, 3, "lease", 0.25), EvidencePassage(4, 7, "lease", 0.1))
+    result = DocumentPrediction("d", labels=(LabelScore("lease", 0.971, True),), evidence=evidence)
+    added = "The weights of all 2 passages add up to +0.350, the logit."
+    told = words(page(result, Rule({"lease": 0.5}, temperature=0.1)))
+    assert f"{added} Divided by the model's temperature, 0.1, it is +3.500: a probability of 97.1 %. Passages" in told
+    assert f"{added} That is a probability of 58.7 %. Passages" in words(page(result, Rule({"lease": 0.5})))
+    assert f"{added} Passages" in words(page(result)), "nobody knows"
+    one = DocumentPrediction("d", "lease", 0.9, (LabelScore("lease", 0.9), LabelScore("sale", 0.1)), evidence=evidence)
+    assert (
+        f"{added} The logits of all labels are divided by the model's temperature, 2, before probabilities are made of "
+        "them. Passages"
+    ) in words(page(one, Rule(temperature=2.0)))
+    assert f"{added} Passages" in words(page(one, Rule()))
+    low = "The answer is as probable as it is since the scores of all other labels are low."
+    assert low in words(page(one, Rule(temperature=2.0)))
+    assert low not in words(page(MINOR, Rule(grades=GRADES)))
+    grade = words(page(MINOR, Rule(grades=GRADES, temperature=2.0)))
+    assert "it is -0.350: a probability of 41.3 % for what the score asks." in grade
