@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from longdoc.errors import counted
 from longdoc.metrics.intervals import FEWEST_DOCUMENTS
+from longdoc.report.evaluation_words import (
+    calibration_words,
+    documents_words,
+    error_words,
+    interval_words,
+    place_words,
+)
 from longdoc.report.figures import (
     evidence_figure,
     groups_figure,
@@ -51,13 +57,15 @@ def evaluation_page(
         fewest=FEWEST_DOCUMENTS,
         labels=_labels(metrics),
         columns=[words for name, words in _COLUMNS.items() if name in (metrics.get("per_label") or [{}])[0]],
-        counts="span" if spans else "document",
+        headings=("spans in the data", "spans given") if spans else ("documents with it", "given"),
         confusion=_confusion(metrics.get("confusion")),
         calibration=_calibration(metrics),
         thresholds=_thresholds(findings),
         length=_length(findings, outcome_name),
         place=_place(findings, outcome_name),
         errors=_errors(findings, links),
+        of_numbers=findings.of_numbers,
+        about_errors=error_words(findings.of_numbers),
         texts=bool(links),
         choices=[(name.replace("_", " "), words) for name, words in metrics["choices"].items()],
     )
@@ -65,12 +73,8 @@ def evaluation_page(
 
 def _summary(metrics: Mapping[str, Any], findings: EvaluationFindings, outcome_name: str) -> list[str]:
     """The report in a few sentences."""
-    overall = findings.overall
-    first = f"{counted(metrics['documents'], 'labelled document')}; "
-    without = metrics["unanswered"]
-    first += f"{without or 'none'} of them {'is' if without == 1 else 'are'} without an answer. "
-    first += f"The mean {outcome_name} is {_said(overall)}."
-    sentences = [first]
+    first = documents_words(metrics["documents"], metrics["unanswered"])
+    sentences = [f"{first} The mean {outcome_name} is {_said(findings.overall)}."]
     if (longer := _ends_of(findings.by_length)) is not None:
         short, long = longer
         sentences.append(
@@ -174,17 +178,8 @@ def _calibration(metrics: Mapping[str, Any]) -> dict[str, Any] | None:
     rows = metrics.get("calibration")
     if not rows:
         return None
-    pairs = sum(row["pairs"] for row in rows)
-    confidence, right = (sum(row[name] * row["pairs"] for row in rows) / pairs for name in ("confidence", "accuracy"))
-    error = metrics["expected_calibration_error"]
-    if abs(confidence - right) < 0.02:
-        manner = "on the whole as sure as it may be"
-    else:
-        manner = "on the whole too sure" if confidence > right else "on the whole surer than it says"
-    sentence = (
-        f"The model is {manner}: its mean confidence is {confidence:.3f}, and {right:.3f} of it comes true. Range by "
-        f"range, the two differ by {error:.3f} (expected calibration error)."
-    )
+    answered = metrics["documents"] - metrics["unanswered"]
+    sentence = calibration_words(rows, metrics["expected_calibration_error"], answered)
     return {"rows": rows, "sentence": sentence, "figure": reliability_figure(rows, f"Reliability diagram. {sentence}")}
 
 
@@ -204,13 +199,13 @@ def _length(findings: EvaluationFindings, outcome_name: str) -> dict[str, Any]:
         "tokens of the document",
         _top(findings.by_length),
     )
-    return {"groups": findings.by_length, "figure": figure, "score": outcome_name}
+    caption = f"Mean {outcome_name}, by the length of the document in tokens{interval_words(findings.by_length)}."
+    return {"groups": findings.by_length, "figure": figure, "score": outcome_name, "caption": caption}
 
 
 def _place(findings: EvaluationFindings, outcome_name: str) -> dict[str, Any]:
     gold = findings.places_are == "gold"
-    whose = "of what is to be found, by where it stands" if gold else "by where the passage stands that says the most"
-    caption = f"Mean score {whose}" if gold else f"Mean {outcome_name} {whose} for the answer, in a sample"
+    caption = place_words(gold, findings.of_numbers, outcome_name)
     figure = groups_figure(
         findings.by_place, f"{caption}. {_in_words(findings.by_place, '')}", "part of the text", _top(findings.by_place)
     )
@@ -218,7 +213,7 @@ def _place(findings: EvaluationFindings, outcome_name: str) -> dict[str, Any]:
     return {
         "groups": findings.by_place,
         "figure": figure,
-        "caption": f"{caption}, with 95 % intervals.",
+        "caption": f"{caption}{interval_words(findings.by_place)}.",
         "score": score,
     }
 
@@ -244,6 +239,7 @@ def _errors(findings: EvaluationFindings, links: Sequence[str]) -> list[dict[str
                 "id": each.id,
                 "right": outcome.right,
                 "said": outcome.said,
+                "distance": outcome.distance,
                 "tokens": each.tokens,
                 "link": links[number] if number < len(links) else "",
                 "figure": evidence_figure(each.strip, about) if each.strip else "",

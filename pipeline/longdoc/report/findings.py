@@ -74,7 +74,7 @@ class ThresholdRow:
 
 @dataclass(frozen=True)
 class Surprise:
-    """An answer that is wrong and that the model was sure of.
+    """An answer that is wrong and that the model was sure of, or a number that is far from the right one.
 
     Attributes:
         number: of the document in the data, from 0.
@@ -102,6 +102,7 @@ class EvaluationFindings:
         places_are: `gold` where the data say the places, `evidence` where the model's loudest passage is meant.
         thresholds: empty where answers have no probability.
         surprises: the most surprising errors, the worst first.
+        of_numbers: whether answers are numbers, and errors distances.
     """
 
     overall: Group
@@ -110,6 +111,7 @@ class EvaluationFindings:
     places_are: str
     thresholds: tuple[ThresholdRow, ...]
     surprises: tuple[Surprise, ...]
+    of_numbers: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """What `metrics.json` holds of it: numbers, and of errors the numbers of the documents."""
@@ -156,6 +158,7 @@ def evaluation_findings(
         places_are=whose,
         thresholds=_thresholds(outcomes),
         surprises=most_surprising(documents, results, outcomes, most),
+        of_numbers=any(outcome.distance is not None for outcome in outcomes),
     )
 
 
@@ -173,31 +176,28 @@ def loudest_place(document: Document, prediction: DocumentPrediction) -> float |
     passages = _for_answer(prediction)
     if not passages or not document.text:
         return None
-    loudest = max(passages, key=lambda passage: (passage.weight, -passage.start))
+    loudest, _ = max(passages, key=lambda found: (found[1], -found[0].start))
     return (loudest.start + loudest.end) / 2 / len(document.text)
 
 
 def evidence_strip(document: Document, prediction: DocumentPrediction) -> tuple[tuple[float, float, float], ...]:
     """The passages of the answer as shares of the text, with their weights."""
     whole = max(1, len(document.text))
-    return tuple((each.start / whole, each.end / whole, each.weight) for each in _for_answer(prediction))
+    return tuple((each.start / whole, each.end / whole, weight) for each, weight in _for_answer(prediction))
 
 
-def _for_answer(prediction: DocumentPrediction) -> list[EvidencePassage]:
-    """Passages of the first score that has any: the best label, or the number.
+def _for_answer(prediction: DocumentPrediction) -> list[tuple[EvidencePassage, float]]:
+    """Passages of the first score that has any, the best label or the number, and what each says for the answer.
 
-    Of the lowest grade the only score is that of the next one or a higher: what speaks for the answer is below zero.
+    The lowest of several grades has no score of its own: what speaks against a higher one speaks for it.
     """
     passages = prediction.evidence or ()
     ranks = {each.label: rank for rank, each in enumerate(prediction.labels)}
     names = sorted({passage.label for passage in passages}, key=lambda name: ranks.get(name, len(ranks)))
     if not names:
         return []
-    told = [passage for passage in passages if passage.label == names[0]]
-    chosen = next((each.chosen for each in prediction.labels if each.label == names[0]), None)
-    if ranks.get(names[0], 0) == 0 or chosen:
-        return told
-    return [passage._replace(weight=-passage.weight) for passage in told]
+    sign = -1 if prediction.label is not None and prediction.label not in names else 1
+    return [(passage, sign * passage.weight) for passage in passages if passage.label == names[0]]
 
 
 def _by_length(tokens: NDArray[Any], scores: Floats, measured: NDArray[Any]) -> tuple[Group, ...]:

@@ -16,11 +16,13 @@ class Outcome(NamedTuple):
     Attributes:
         score: what `Task.outcome_name` names: 0 (all wrong) to 1 (all right), or an error in the unit of the data; NaN
             where there is no answer that could be measured.
-        surprise: how sure the model was of what is wrong; 0 where nothing is. Only its order matters.
+        surprise: how sure the model was of what is wrong, of numbers how wrong they are; 0 where nothing is. Only its
+            order matters.
         right, said: the right answer and the given one in words; of places where they are, never what stands there.
         places: of what can be found at one place of the text: where it begins, from 0 to 1, and its score.
         judged: all that was or might have been said, with its probability and whether it is right.
         wanted: how many right things there are to say.
+        distance: of numbers, how far the given one is from the right one; else None.
     """
 
     score: float
@@ -30,6 +32,7 @@ class Outcome(NamedTuple):
     places: tuple[tuple[float, float], ...] = ()
     judged: tuple[tuple[float, bool], ...] = ()
     wanted: int = 0
+    distance: float | None = None
 
 
 MISSING = "no answer"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,6 +29,7 @@ __all__ = ["LARGEST_TARGET", "Regression"]
 
 LARGEST_TARGET = 1e18
 """Its square is still a float32."""
+_ROUNDING = 1e-6  # of float32, in which models compute
 
 
 class Regression(DocumentTask):
@@ -122,7 +124,8 @@ class Regression(DocumentTask):
         if not isinstance(result, DocumentPrediction) or result.value is None:
             return Outcome(float("nan"), right=f"{right:g}", said=MISSING)
         error = abs(result.value - right)
-        return Outcome(error, error, f"{right:g}", f"{result.value:.4g}")
+        surprise = 0.0 if math.isclose(result.value, right, rel_tol=_ROUNDING) else error
+        return Outcome(error, surprise, f"{right:g}", f"{result.value:g}", distance=error)
 
     def check_decisions(self, settings: DecisionConfig, documents: int) -> None:
         if settings.coverage is not None:

@@ -12,10 +12,18 @@ import numpy as np
 import pytest
 
 from longdoc.decide import Decisions
+from longdoc.metrics.answers import answer_metrics
+from longdoc.metrics.classification import classification_metrics
+from longdoc.metrics.neighbours import neighbour_metrics
+from longdoc.metrics.ordinal import ordinal_metrics
+from longdoc.metrics.regression import regression_metrics
+from longdoc.metrics.spans import span_metrics
 from longdoc.report.evaluation_page import evaluation_page
+from longdoc.report.evaluation_words import calibration_words, documents_words, interval_words
 from longdoc.report.figures import thresholds_figure
-from longdoc.report.findings import ThresholdRow, evaluation_findings, evidence_strip, loudest_place
-from longdoc.tasks import task_named
+from longdoc.report.findings import Group, ThresholdRow, evaluation_findings, evidence_strip, loudest_place
+from longdoc.report.measure_words import MEANINGS
+from longdoc.tasks import TASKS, Task, task_named
 from longdoc.types import (
     Document,
     DocumentFailure,
@@ -208,11 +216,23 @@ def test_a_regression_has_no_confusion_and_errors_in_its_own_unit() -> None:
     ]
     task = task_named("regression")
     findings = evaluation_findings(task, documents, results, ("size",))
-    page = Page(evaluation_page(measured(documents, results, "regression", ("size",)), findings, task.outcome_name))
+    html = evaluation_page(measured(documents, results, "regression", ("size",)), findings, task.outcome_name)
+    page = Page(html)
     assert "The mean absolute error is 4.500" in page.words
     assert "taken for" not in page.words
     assert "What if only surer answers were given?" not in page.words
     assert findings.surprises[0].outcome.said == "18"
+    assert [each.id for each in findings.surprises] == [str(n) for n in range(9, 0, -1)], "0 is right"
+    words = re.sub(r"\s+", " ", page.words)
+    assert "The largest errors The answers that are farthest from the right number." in words
+    assert "off by" in words
+    assert '<bdi>18</bdi></td><td class="number">9</td><td class="number">10</td>' in html, "answer, off by, tokens"
+    assert "Above the line: raises the number. Below: lowers it." in words
+    assert not re.search("surest|surprising|speaks", words)
+    right = [replace(each, value=float(each.id), logits=(float(each.id),)) for each in results]
+    findings = evaluation_findings(task, documents, right, ("size",))
+    page = Page(evaluation_page(measured(documents, right, "regression", ("size",)), findings, task.outcome_name))
+    assert "There are none: every answer is right within rounding." in page.words
 
 
 def test_all_right_is_said(found: Any) -> None:
@@ -238,6 +258,107 @@ def test_too_few_documents_are_said_in_words_and_not_as_an_interval() -> None:
         row["f1"] is not None for row in metrics["per_label"]
     ) + sum(group.mean is not None for group in (*findings.by_length, *findings.by_place))
     assert "fewer than 10 documents stand behind the measure" in page
+
+
+def rows_of_two(confidence: float, accuracy: float) -> list[dict[str, Any]]:
+    return [{"pairs": 3, "confidence": confidence, "accuracy": accuracy}, {"pairs": 1, "confidence": 1, "accuracy": 1}]
+
+
+@pytest.mark.parametrize(
+    ("confidence", "said"),
+    [
+        (0.5, "on the whole too modest: it is right more often than it says. Its mean confidence is 0.625, and "),
+        (0.9, "on the whole too sure. Its mean confidence is 0.925, and the share that comes true is 0.775; range"),
+        (0.71, "on the whole as sure as it may be. Its"),
+    ],
+)
+def test_too_sure_and_too_modest_are_told_apart(confidence: float, said: str) -> None:
+    assert said in calibration_words(rows_of_two(confidence, 0.7), 0.15, 10)
+
+
+def test_no_verdict_comes_from_few_documents() -> None:
+    """Of one document it said: on the whole surer than it says, and 1.000 of it comes true."""
+    assert calibration_words(rows_of_two(0.9, 0.7), 0.15, 9) == (
+        "9 answered documents are too few to say whether the model is too sure or too modest. The mean confidence is "
+        "0.925, and the share that comes true is 0.775."
+    )
+    documents, results = labelled(7)
+    findings = evaluation_findings(task_named("single_label"), documents, results, LABELS)
+    page = Page(evaluation_page(measured(documents, results, "single_label", LABELS), findings, "accuracy"))
+    assert "6 answered documents are too few to say whether" in page.words
+    assert "on the whole" not in page.words
+
+
+@pytest.mark.parametrize(
+    ("documents", "unanswered", "said"),
+    [
+        (1, 0, "1 labelled document; it is answered."),
+        (1, 1, "1 labelled document; it is without an answer."),
+        (2, 0, "2 labelled documents; all of them are answered."),
+        (3, 1, "3 labelled documents; 1 of them is without an answer."),
+        (3, 2, "3 labelled documents; 2 of them are without an answer."),
+    ],
+)
+def test_documents_without_an_answer_are_counted_in_words(documents: int, unanswered: int, said: str) -> None:
+    assert documents_words(documents, unanswered) == said
+
+
+def test_captions_promise_no_interval_that_is_not_drawn() -> None:
+    drawn, without, empty = Group("a", 20, 0.5, 0.4, 0.6), Group("b", 3, 0.5), Group("c", 0, None)
+    assert interval_words([drawn, empty]) == ", with 95 % intervals"
+    assert interval_words([drawn, without]) == ", with 95 % intervals where documents are enough and differ"
+    assert interval_words([without, empty]) == "; no intervals, since documents are too few or all alike"
+    documents, results = labelled(7)
+    findings = evaluation_findings(task_named("single_label"), documents, results, LABELS)
+    page = evaluation_page(measured(documents, results, "single_label", LABELS), findings, "accuracy")
+    assert "with 95 % intervals" not in page
+    assert "lines through them" not in page
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+def test_captions_are_english_whatever_a_score_is(task: Task) -> None:
+    """There was: Mean strict F1 of a document's spans of documents by their length."""
+    documents, results = labelled(40)
+    findings = evaluation_findings(task_named("single_label"), documents, results, LABELS)
+    page = Page(evaluation_page(measured(documents, results, "single_label", LABELS), findings, task.outcome_name))
+    assert f"Mean {task.outcome_name}, by the length of the document in tokens, with" in page.words
+
+
+def test_every_measure_is_explained() -> None:
+    """Seven of the spans' were not."""
+    found = [
+        span_metrics([[(0, 1, "a")]], [[(0, 1, "a")]], ["a"], resamples=0),
+        answer_metrics([["x"], []], ["x", None], resamples=0),
+        regression_metrics([1.0, 2.0], [1.0, 2.0], resamples=0),
+        ordinal_metrics([0, 1], [0, 1], resamples=0),
+        neighbour_metrics(np.eye(2), ["a", "a"], resamples=0),
+        classification_metrics([0, 1], [0, 1], np.eye(2), ["a", "b"], False, resamples=0),
+        classification_metrics(np.eye(2), np.eye(2), np.eye(2), ["a", "b"], True, resamples=0),
+    ]
+    names = {name for metrics in found for name, value in metrics.items() if isinstance(value, float)}
+    assert {"macro_partial_f1", "no_answer_accuracy", "pearson", "recall_at_10", "sample_f1"} <= names
+    assert sorted(names - set(MEANINGS)) == []
+
+
+def test_columns_of_spans_say_where_they_are_from() -> None:
+    spans = (LabelledSpan(0, 4, "lease"),)
+    document = Document(id="d", text="x" * 100, spans=spans)
+    result = DocumentPrediction(id="d", n_tokens=9, spans=(ScoredSpan(10, 14, "lease", 0.9),))
+    task = task_named("spans")
+    findings = evaluation_findings(task, [document], [result], ("lease",))
+    html = evaluation_page(measured([document], [result], "spans", ("lease",)), findings, task.outcome_name)
+    headings = re.findall(r"<th scope=.col.[^>]*>([^<]*)</th>", html)
+    assert headings[4:8] == ["label", "spans in the data", "spans given", "precision"]
+
+
+def test_what_speaks_against_a_higher_grade_speaks_for_the_lowest() -> None:
+    document = Document(id="d", text="x" * 100, label="low")
+    best = task_named("ordinal").answer(np.array([-3.0, -5.0]), ("low", "mid", "high"), Decisions())
+    passages = (EvidencePassage(0, 20, "mid", 0.5), EvidencePassage(60, 80, "mid", -0.9))
+    prediction = DocumentPrediction(id="d", n_tokens=50, evidence=passages, **best)
+    assert prediction.label == "low"
+    assert loudest_place(document, prediction) == 0.7
+    assert evidence_strip(document, prediction) == ((0.0, 0.2, -0.5), (0.6, 0.8, 0.9))
 
 
 def test_names_of_the_lines_stand_apart_and_above_the_axis() -> None:

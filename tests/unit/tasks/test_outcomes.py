@@ -65,8 +65,13 @@ def test_numbers() -> None:
     document = Document(id="d", text=SECRET, target=2.0)
     task = task_named("regression")
     assert task.outcome(document, DocumentPrediction(id="d", value=3.5), ("size",))[:4] == (1.5, 1.5, "2", "3.5")
+    rounded = task.outcome(document, DocumentPrediction(id="d", value=2.0 + 2e-7), ("size",))
+    assert (rounded.surprise, rounded.distance) == (0.0, pytest.approx(2e-7)), "right within rounding is no error"
+    near = task.outcome(document, DocumentPrediction(id="d", value=2.001), ("size",))
+    assert (near.surprise, near.said) == (pytest.approx(0.001), "2.001")
     failed = task.outcome(document, FAILED, ("size",))
     assert math.isnan(failed.score)
+    assert failed.distance is None
     assert failed.judged == ()
 
 
