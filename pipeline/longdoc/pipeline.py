@@ -228,11 +228,11 @@ class Pipeline:
             revision: branch, tag or commit of a hub id. A commit is the only one that stays what it is.
 
         Raises:
-            CheckpointError: no such model, or files that do not fit together.
+            CheckpointError: no such model, files that do not fit together, or a revision of a folder.
         """
         from longdoc.checkpoints import resolve_checkpoint
 
-        folder = resolve_checkpoint(folder_or_id, revision)
+        folder = resolve_checkpoint(folder_or_id, revision, answers=True)
         pipeline = cls.load(folder, prediction)
         if not Path(folder_or_id).expanduser().is_dir():
             pipeline._own_folders.clear()  # the cache is nobody's to save to

@@ -40,7 +40,7 @@ def load_answerer(folder_or_id: str | Path, revision: str | None = None) -> tupl
     Raises:
         CheckpointError: no such checkpoint, one without such a head, or a damaged one.
     """
-    checkpoint, head, _ = _open(resolve_checkpoint(folder_or_id, revision))
+    checkpoint, head, _ = _open(resolve_checkpoint(folder_or_id, revision, answers=True))
     return checkpoint.encoder, head
 
 
@@ -61,7 +61,7 @@ def load_question_answerer(
     Raises:
         CheckpointError: no such checkpoint, one without such a head, or a damaged one.
     """
-    folder = resolve_checkpoint(folder_or_id, revision)
+    folder = resolve_checkpoint(folder_or_id, revision, answers=True)
     checkpoint, head, described = _open(folder)
     config = (readout or AnswersReadoutConfig()).model_copy(update={"head": described})
     made = config.build(checkpoint.encoder.config.width, _SCORES)

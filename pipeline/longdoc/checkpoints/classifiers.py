@@ -58,7 +58,7 @@ def load_classifier(
     Raises:
         CheckpointError: no such checkpoint, one without a classification head, or a damaged one.
     """
-    folder = resolve_checkpoint(folder_or_id, revision)
+    folder = resolve_checkpoint(folder_or_id, revision, answers=True)
     checkpoint = open_checkpoint(folder)
     format = classifier_format(checkpoint)
     if format is None:

@@ -35,6 +35,7 @@ from longdoc.checkpoints.opening import (
     open_checkpoint,
     read_config,
 )
+from longdoc.checkpoints.resolve import DEFAULT, encoder_alone
 from longdoc.checkpoints.settings import ModelSettings, describe_settings, read_settings
 from longdoc.checkpoints.stored_heads import head_keys, spelled, stored_head, stored_readout
 from longdoc.checkpoints.taggers import holds_tagger, load_span_finder
@@ -176,6 +177,8 @@ def load_model(folder: Path) -> tuple[LongDocModel, ModelSettings, DocumentToken
     """
     folder = Path(folder)
     if not folder.exists():
+        if str(folder) == DEFAULT:
+            raise encoder_alone()
         raise CheckpointError(f"`{folder}` must be a model folder, but there is no such folder. Check the path.")
     if not (folder / "longdoc.json").is_file():
         for is_such, load in _FOREIGN:

@@ -12,7 +12,7 @@ from pathlib import Path
 from longdoc.errors import CheckpointError
 from longdoc.hub import HUB_PREFIX, quiet_hub, why_unreachable
 
-__all__ = ["DEFAULT", "pinned_name", "resolve_checkpoint"]
+__all__ = ["DEFAULT", "encoder_alone", "pinned_name", "resolve_checkpoint"]
 
 DEFAULT = "default"
 """The name of the embedded encoder, all-MiniLM-L6-v2. Its package holds the files; nothing of it is run."""
@@ -31,7 +31,7 @@ _NOT_WANTED = [
 ]
 
 
-def resolve_checkpoint(folder_or_id: str | Path, revision: str | None = None) -> Path:
+def resolve_checkpoint(folder_or_id: str | Path, revision: str | None = None, *, answers: bool = False) -> Path:
     """The folder that holds a checkpoint's files.
 
     Args:
@@ -41,12 +41,17 @@ def resolve_checkpoint(folder_or_id: str | Path, revision: str | None = None) ->
             begins with `.`, `/` or `~`, that has more than one slash, or whose owner is a folder here; with the prefix,
             `hf:owner/name`, a name is never a path.
         revision: branch, tag or commit of a hub id. A commit is the only one that stays what it is.
+        answers: whether a model that answers is wanted, which the embedded encoder is not.
 
     Raises:
-        CheckpointError: there is no such checkpoint, or the embedded one is not the one it should be.
+        CheckpointError: there is no such checkpoint, the embedded one is not the one it should be, or a revision of
+            what has none is asked for.
     """
     name = str(folder_or_id)
     if name == DEFAULT:
+        if answers:
+            raise encoder_alone()
+        _refuse_revision(revision, f"`{name}` is the embedded encoder, of which there is one. Leave `revision` out.")
         return _embedded_default()
     if name.startswith(HUB_PREFIX):
         hub = _HUB_ID.fullmatch(name.removeprefix(HUB_PREFIX))
@@ -54,24 +59,40 @@ def resolve_checkpoint(folder_or_id: str | Path, revision: str | None = None) ->
             raise CheckpointError(
                 f"a model of the hub must be named `{HUB_PREFIX}owner/name`, but is named `{name}` instead."
             )
-        return _from_hub(hub["name"], revision or hub["revision"])
+        return _from_hub(hub["name"], revision or hub["revision"], answers)
     folder = Path(folder_or_id).expanduser()
     if folder.is_dir():
+        _refuse_revision(
+            revision, f"`{name}` is a folder here. Leave `revision` out, or name the hub: `{HUB_PREFIX}owner/name`."
+        )
         return folder
     if folder.exists():
         raise CheckpointError(f"a checkpoint must be a folder, but `{name}` is a file. Name the folder that holds it.")
     hub = _HUB_ID.fullmatch(name)
     if isinstance(folder_or_id, Path) or hub is None or name.startswith("."):
-        raise CheckpointError(
-            f"`{name}` must be a folder, but there is none. Check the path, or name `{DEFAULT}`, the embedded encoder."
-        )
+        else_named = "a model of the hub: `owner/name`" if answers else f"`{DEFAULT}`, the embedded encoder"
+        raise CheckpointError(f"`{name}` must be a folder, but there is none. Check the path, or name {else_named}.")
     owner, slash, _ = hub["name"].partition("/")
     if slash and Path(owner).exists():
         raise CheckpointError(
             f"`{name}` must be a folder, but there is none in `{owner}`. Check the path, or name a model of the hub "
             f"with a prefix: `{HUB_PREFIX}{name}`."
         )
-    return _from_hub(hub["name"], revision or hub["revision"])
+    return _from_hub(hub["name"], revision or hub["revision"], answers)
+
+
+def encoder_alone() -> CheckpointError:
+    """What is said where the embedded encoder is named as a model."""
+    return CheckpointError(
+        f"`{DEFAULT}` is the embedded encoder, which has no head and answers nothing by itself. Train a model on it "
+        "first, `longdoc train --data ... --output runs/mine`, and name that folder; for vectors of documents, "
+        f"`longdoc embed --model {DEFAULT}`."
+    )
+
+
+def _refuse_revision(revision: str | None, why: str) -> None:
+    if revision is not None:
+        raise CheckpointError(f"`revision` belongs to models of the Hugging Face hub, but {why}")
 
 
 def pinned_name(folder_or_id: str | Path, folder: Path) -> str:
@@ -119,7 +140,7 @@ def _sha256(path: Path, size: int, modified: int) -> str:
     return digest.hexdigest()
 
 
-def _from_hub(name: str, revision: str | None) -> Path:
+def _from_hub(name: str, revision: str | None, answers: bool) -> Path:
     from huggingface_hub import constants, snapshot_download  # a second to import, and only hub ids need it
 
     def fetch(local_files_only: bool) -> Path:
@@ -133,6 +154,7 @@ def _from_hub(name: str, revision: str | None) -> Path:
             )
         )
 
+    embedded = "" if answers else f"`{DEFAULT}` for the embedded encoder"
     at = "" if revision is None else f" at revision `{revision}`"
     with quiet_hub(), contextlib.suppress(Exception):  # not cached: whatever the library calls it
         cached = fetch(local_files_only=True)
@@ -142,7 +164,7 @@ def _from_hub(name: str, revision: str | None) -> Path:
     if constants.HF_HUB_OFFLINE:
         raise CheckpointError(
             f"`{name}`{at} must be a folder or be in the local cache of the hub, but is neither, and HF_HUB_OFFLINE "
-            f"forbids fetching it. Name a folder, use `{DEFAULT}` for the embedded encoder, or fetch it once with "
+            f"forbids fetching it. Name a folder, {f'use {embedded}, ' if embedded else ''}or fetch it once with "
             f"`hf download {name}` where there is a network."
         )
     with quiet_hub():
@@ -154,5 +176,5 @@ def _from_hub(name: str, revision: str | None) -> Path:
                 fault = type(error).__name__
     raise CheckpointError(
         f"`{name}`{at} must be a folder or a model on the Hugging Face hub, but is no folder, and fetching it failed "
-        f"with {fault}. Check the name and the network, or use `{DEFAULT}` for the embedded encoder."
+        f"with {fault}. Check the name and the network{f', or use {embedded}' if embedded else ''}."
     )

@@ -35,7 +35,7 @@ def load_tagger(folder_or_id: str | Path, revision: str | None = None) -> tuple[
     Raises:
         CheckpointError: no such checkpoint, one without such a head, or a damaged one.
     """
-    checkpoint, head, labels = _open(resolve_checkpoint(folder_or_id, revision))
+    checkpoint, head, labels = _open(resolve_checkpoint(folder_or_id, revision, answers=True))
     return checkpoint.encoder, head, labels
 
 
@@ -51,7 +51,7 @@ def load_span_finder(
     Raises:
         CheckpointError: no such checkpoint, one without such a head, with names of tags that say nothing, or damaged.
     """
-    folder = resolve_checkpoint(folder_or_id, revision)
+    folder = resolve_checkpoint(folder_or_id, revision, answers=True)
     checkpoint, head, tags = _open(folder)
     try:
         labels, _ = read_tags(tags)

@@ -12,8 +12,11 @@ from pathlib import Path
 import pytest
 
 from longdoc.checkpoints import resolve, resolve_checkpoint
+from longdoc.checkpoints.answerers import load_answerer
+from longdoc.checkpoints.classifiers import load_classifier
 from longdoc.checkpoints.resolve import pinned_name
 from longdoc.errors import CheckpointError
+from longdoc.pipeline import Pipeline
 
 
 def test_a_folder_is_itself(tmp_path: Path) -> None:
@@ -85,6 +88,45 @@ def test_a_path_that_is_not_there(name: str | Path) -> None:
     message = f"`{name}` must be a folder, but there is none. Check the path, or name `default`, the embedded encoder."
     with pytest.raises(CheckpointError, match=f"^{re.escape(message)}$"):
         resolve_checkpoint(name)
+
+
+def test_where_a_model_must_answer_nothing_is_advised_that_would_be_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wrong path was answered with `default`, and `default` with a refusal."""
+    encoder_alone = (
+        "`default` is the embedded encoder, which has no head and answers nothing by itself. Train a model on it "
+        "first, `longdoc train --data ... --output runs/mine`, and name that folder; for vectors of documents, `longdoc "
+        "embed --model default`."
+    )
+    monkeypatch.chdir(tmp_path)
+    for open_model in (Pipeline.from_pretrained, Pipeline.load, load_classifier, load_answerer):
+        with pytest.raises(CheckpointError, match=f"^{re.escape(encoder_alone)}$"):
+            open_model("default")
+    said = "`./nowhere` must be a folder, but there is none. Check the path, or name a model of the hub: `owner/name`."
+    with pytest.raises(CheckpointError, match=f"^{re.escape(said)}$"):
+        Pipeline.from_pretrained("./nowhere")
+    cache(tmp_path, monkeypatch, "someone/model", offline=True)
+    with pytest.raises(
+        CheckpointError, match="HF_HUB_OFFLINE forbids fetching it. Name a folder, or fetch it once with"
+    ):
+        Pipeline.from_pretrained("someone/other")
+    cache(tmp_path / "b", monkeypatch, "someone/model", offline=False)
+    monkeypatch.setattr(resolve, "why_unreachable", lambda *_: "ConnectError")
+    with pytest.raises(CheckpointError, match=r"failed with ConnectError\. Check the name and the network\.$"):
+        Pipeline.from_pretrained("someone/other")
+
+
+def test_a_revision_of_what_has_none_is_refused(tmp_path: Path) -> None:
+    """It was ignored: who pinned a commit got whatever lay in the folder."""
+    said = (
+        f"`revision` belongs to models of the Hugging Face hub, but `{tmp_path}` is a folder here. Leave `revision` "
+        "out, or name the hub: `hf:owner/name`."
+    )
+    with pytest.raises(CheckpointError, match=f"^{re.escape(said)}$"):
+        Pipeline.from_pretrained(tmp_path, revision="main")
+    with pytest.raises(CheckpointError, match="but `default` is the embedded encoder, of which there is one"):
+        resolve_checkpoint("default", revision="main")
 
 
 def test_a_file_is_no_checkpoint(tmp_path: Path) -> None:

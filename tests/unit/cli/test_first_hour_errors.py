@@ -40,6 +40,12 @@ def test_no_model_at_that_path(run: Run, data: Path, tmp_path: Path, command: tu
     assert not output.exists()
 
 
+def test_the_embedded_encoder_is_no_model_that_answers(run: Run, data: Path, tmp_path: Path) -> None:
+    for command, option, output in (("predict", "--input", "out"), ("explain", "--input", "out.html")):
+        shown = run(command, "--model", "default", option, data, "--output", tmp_path / output, expect=2)
+        assert shown.output.startswith("longdoc: `default` is the embedded encoder, which has no head and answers ")
+
+
 def test_a_wrong_column(run: Run, tmp_path: Path) -> None:
     (tmp_path / "letters.csv").write_text("id,body,kind\n1,the rent is due,lease\n")
     shown = run("inspect", "lengths", "--input", tmp_path / "letters.csv", expect=2)
