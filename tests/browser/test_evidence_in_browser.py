@@ -135,8 +135,10 @@ def test_dark_print_and_still_styles_and_the_page_without_a_script(browser: Any,
         assert shown.style("html", "scrollBehavior") == "smooth"
         assert shown.style("mark.for", "backgroundColor") == "rgb(114, 171, 228)"
         assert shown.style(".strip", "display") == shown.style(".walk", "display") == "none"
+        assert "In the strip" not in shown.page.locator(".legend").inner_text(), "paper has none"
     with Shown(browser, tmp_path / "page.html", html, java_script_enabled=False) as shown:
         assert shown.page.locator("mark.for.level-5").get_attribute("title") == f"{IMAGE}: +2.000, chunk 1, page 1"
+        assert "In the strip" not in shown.page.locator(".legend").inner_text(), "there is none"
         assert shown.page.locator(".ranking:visible").count() == 2, "nothing is hidden that could not be shown again"
         assert not shown.page.locator(".strip").is_visible()
 
@@ -242,6 +244,18 @@ def test_the_mark_of_a_page_does_not_turn_an_arabic_paragraph_round(browser: Any
         assert passage["x"] + passage["width"] <= mark["x"] + 1
 
 
+def test_the_strip_is_as_long_as_a_short_text_not_as_the_panel_beside_it(browser: Any, tmp_path: Path) -> None:
+    text = " ".join(f"A short sentence of the text, the {number}th." for number in range(9))
+    html = explanation_page([explained(text, {"lease": [1.0, 0.9, 0.8, 0.7, 0.6, -0.9, -0.8, -0.7, 0.0]})])
+    with Shown(browser, tmp_path / "page.html", html) as shown:
+        text_box, strip, panel = (
+            shown.page.locator(name).bounding_box() for name in (".text > div", ".strip svg", ".panel")
+        )
+        assert panel["height"] > text_box["height"] + 300
+        assert strip["height"] == pytest.approx(max(text_box["height"], 128), abs=2)
+        assert strip["y"] == pytest.approx(text_box["y"], abs=1)
+
+
 def test_an_index_with_long_names_shows_answers_and_scores_on_a_phone(browser: Any, tmp_path: Path) -> None:
     name = "GAINSCOINC_01_21_2010-EX-10.41-SPONSORSHIP_AGREEMENT.pdf"
     html = index_page([index_row(explained(TEXT, {"employment": weights(n0=1.0)}, id=name).result, "1.html")])
@@ -249,6 +263,9 @@ def test_an_index_with_long_names_shows_answers_and_scores_on_a_phone(browser: A
         for cell in shown.page.locator("tbody td:nth-child(-n+4)").all():
             box = cell.bounding_box()
             assert box["x"] + box["width"] <= 390, cell.inner_text()
+        assert shown.page.get_by_text("scroll it sideways").is_visible(), "more columns are out of sight"
+        shown.page.set_viewport_size({"width": 1280, "height": 800})
+        assert not shown.page.get_by_text("scroll it sideways").is_visible()
 
 
 @pytest.mark.slow

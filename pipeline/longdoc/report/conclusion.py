@@ -12,6 +12,9 @@ from longdoc.types import DocumentPrediction
 
 __all__ = ["Conclusion", "Rule", "answer_words", "conclusion_of", "percent", "reading_words"]
 
+_PERCENT = "\u00a0%"
+"""No line ends between a number and its sign."""
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -71,7 +74,7 @@ def answer_words(result: DocumentPrediction) -> tuple[str, str]:
         counts = Counter(span.label for span in result.spans)
         return ", ".join(f"{label} ({count})" for label, count in sorted(counts.items())), ""
     if result.label is None:
-        return "undecided" if result.abstained else "no label", ""
+        return "undecided" if result.abstained else "no label" if result.labels else "no place", ""
     return result.label, "" if result.score is None else f"{result.score:.3f}"
 
 
@@ -94,10 +97,10 @@ def reading_words(result: DocumentPrediction) -> str:
 def percent(share: float) -> str:
     """A probability or share for people: never 0 % or 100 % where it is not quite that."""
     if 0 < share < 0.001:
-        return "less than 0.1 %"
+        return f"less than 0.1{_PERCENT}"
     if 0.999 < share < 1:
-        return "more than 99.9 %"
-    return f"{100 * share:.1f} %".replace(".0 %", " %")
+        return f"more than 99.9{_PERCENT}"
+    return f"{100 * share:.1f}".removesuffix(".0") + _PERCENT
 
 
 def _tokens(number: int) -> str:
@@ -167,7 +170,7 @@ def _of_spans(result: DocumentPrediction, rule: Rule) -> Conclusion:
     held = f"Places below a probability of {percent(rule.min_score)} are held back."
     notes = (held,) if rule.min_score else ()
     if not result.spans:
-        return Conclusion("Nothing is marked in this document.", notes=notes)
+        return Conclusion("No place was found in this document.", notes=notes)
     labels = tuple(sorted({span.label for span in result.spans}))
     place = counted(len(result.spans), "place")
     return Conclusion(f"{place} {'is' if len(result.spans) == 1 else 'are'} marked:", labels, ".", notes)
@@ -206,5 +209,5 @@ def _told_apart(one: float, other: float) -> tuple[str, str]:
     for places in range(2, 6):
         if said[0] != said[1]:
             break
-        said = f"{100 * one:.{places}f} %", f"{100 * other:.{places}f} %"
+        said = f"{100 * one:.{places}f}{_PERCENT}", f"{100 * other:.{places}f}{_PERCENT}"
     return said

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from longdoc.readers.parsed import PageSpan
 from longdoc.report.conclusion import Conclusion, Rule, answer_words, conclusion_of, reading_words
+from longdoc.report.failures import failure_words
 from longdoc.report.index import left_out_words
 from longdoc.report.inert import inert_page
 from longdoc.report.marked import MarkedText, Piece, marked_text, shade_level
@@ -64,6 +65,10 @@ class _View:
     @property
     def answer(self) -> tuple[str, str]:
         return answer_words(self.result)
+
+    @property
+    def score(self) -> str:
+        return self.answer[1]
 
     @property
     def reading(self) -> str:
@@ -159,7 +164,7 @@ def explanation_page(
         index=index,
         left_out=left_out_words(left_out),
         views=[_view(number, item) for number, item in enumerate(answered, 1)],
-        failed=[item.result for item in items if isinstance(item.result, DocumentFailure)],
+        failed=[failure_words(item.result) for item in items if isinstance(item.result, DocumentFailure)],
     )
 
 

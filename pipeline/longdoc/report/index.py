@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from longdoc.errors import counted
 from longdoc.report.conclusion import answer_words
+from longdoc.report.failures import failure_words
 from longdoc.report.inert import inert_page
 from longdoc.types import DocumentPrediction, DocumentResult
 
@@ -24,7 +25,7 @@ class IndexRow:
         answer, score: in words, as in a table.
         labels: the labels that are given, or marked.
         status: `answered`, `undecided` or `failed`.
-        reason: why it failed, in one word; and `detail` what was found.
+        reason: why it failed, in words; and `detail` what was found.
         tokens_read, n_tokens, n_chunks: as of a prediction.
     """
 
@@ -44,8 +45,9 @@ class IndexRow:
 def index_row(result: DocumentResult, page: str | None) -> IndexRow:
     """The row of one result; `page` is where its report is."""
     if not isinstance(result, DocumentPrediction):
+        told = failure_words(result)
         return IndexRow(
-            result.id, None, "", "", (), "failed", result.reason, result.detail, 0, result.n_tokens, result.n_chunks
+            result.id, None, "", "", (), "failed", told.reason, told.detail, 0, result.n_tokens, result.n_chunks
         )
     answer, score = answer_words(result)
     given = [item.label for item in result.labels if item.chosen] or ([result.label] if result.label else [])
@@ -83,5 +85,6 @@ def index_page(rows: Sequence[IndexRow], title: str = "What the answers rest on"
         left_out=left_out_words(left_out),
         statuses=[status for status in ("answered", "undecided", "failed") if statuses[status]],
         failures=failures.most_common(),
+        scored=any(row.score for row in rows),
         partly=sum(row.tokens_read < row.n_tokens for row in rows if row.status != "failed"),
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from longdoc.report.conclusion import Rule
 from longdoc.report.marked import LOUD, MarkedText, Passage, shade_level
-from longdoc.report.wording import ScoreWords, calibration_words, score_words
+from longdoc.report.wording import Phrase, ScoreWords, calibration_words, score_words
 from longdoc.types import DocumentPrediction, EvidencePassage, Occlusion
 
 __all__ = ["LabelView", "RankedPassage", "evidence_by_label", "label_view"]
@@ -79,10 +79,19 @@ class LabelView:
         """The greatest weight by size, with its sign; 0 where there is none."""
         return max((weight for weight in self.weights if weight is not None), key=abs, default=0.0)
 
+    @property
+    def sides(self) -> list[tuple[str, Phrase, list[RankedPassage]]]:
+        """The lists in their order: class of the style sheet, heading, passages."""
+        both = [
+            ("for", self.words.most_rising, self.favouring),
+            ("against", self.words.most_falling, self.opposing),
+        ]
+        return both[::-1] if self.words.falls_first else both
+
     def called(self, number: int) -> str:
         """A passage by its place in the list that it stands in, as its badge in the text is."""
-        for side, words in ((self.favouring, ""), (self.opposing, self.words.other_side)):
-            for place, each in enumerate(side, 1):
+        for (_, _, items), words in zip(self.sides, ("", self.words.other_side), strict=True):
+            for place, each in enumerate(items, 1):
                 if each.number == number:
                     return f"passage {place}{words}"
         return "that passage"

@@ -37,6 +37,7 @@ class ScoreWords:
         rises, falls: what a passage with a plus does, and one with a minus.
         most_rising, most_falling: the headings of the lists.
         none_rises: said where the first of them is empty.
+        falls_first: whether the answer lies on the side of the minuses, which is told first then.
         other_side: how a passage of the second list is told from one of the first.
         legend: of plus and minus the words that are shaded, and those that follow.
     """
@@ -49,6 +50,7 @@ class ScoreWords:
     most_rising: Phrase
     most_falling: Phrase
     none_rises: str
+    falls_first: bool
     other_side: str
     legend: tuple[tuple[str, str], tuple[str, str]]
 
@@ -58,7 +60,7 @@ def score_words(name: str, result: DocumentPrediction, rule: Rule | None = None)
     if result.value is not None:
         return _of_number("the value" if name == "value" else name)
     grades = () if rule is None else rule.grades
-    return _of_grade(name, grades) if name in grades[1:] else _of_label(name)
+    return _of_grade(name, grades, result.labels[0].label) if name in grades[1:] else _of_label(name)
 
 
 def signed(value: float) -> str:
@@ -96,14 +98,16 @@ def _of_label(name: str) -> ScoreWords:
         most_rising=Phrase("Strongest for ", name),
         most_falling=Phrase("Strongest against", ""),
         none_rises="No passage speaks for it.",
+        falls_first=False,
         other_side=" against",
         legend=(("speak for", " the label"), ("speak against", " it")),
     )
 
 
-def _of_grade(name: str, grades: tuple[str, ...]) -> ScoreWords:
+def _of_grade(name: str, grades: tuple[str, ...], answer: str) -> ScoreWords:
     """Of "this grade or a higher one", given that it is no lower than the one below (`longdoc.tasks.ordinal`)."""
     below = grades[grades.index(name) - 1]
+    lower = answer in grades[: grades.index(name)]
     asked = [Phrase("The score asks whether the grade is ", name, " or higher")]
     if below != grades[0]:
         asked.append(Phrase(", if it is ", below, " at least"))
@@ -117,7 +121,8 @@ def _of_grade(name: str, grades: tuple[str, ...]) -> ScoreWords:
         most_rising=Phrase("Strongest for ", name, " or higher"),
         most_falling=Phrase("Strongest for a grade lower than ", name),
         none_rises="No passage speaks for it.",
-        other_side=" for a lower grade",
+        falls_first=lower,
+        other_side=" for a higher grade" if lower else " for a lower grade",
         legend=(("speak for", " this grade or a higher one"), ("speak for a lower grade", "")),
     )
 
@@ -132,6 +137,7 @@ def _of_number(name: str) -> ScoreWords:
         most_rising=Phrase("Raises ", name, " most"),
         most_falling=Phrase("Lowers ", name, " most"),
         none_rises="No passage raises it.",
+        falls_first=False,
         other_side=" that lowers it",
         legend=(("raise", " the value"), ("lower", " it")),
     )

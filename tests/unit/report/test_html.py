@@ -158,9 +158,9 @@ class TestWhatThePageTells:
         page = Page(explanation_page([item]))
 
         assert (
-            "Only 72.9 % of the document was read: 510 of 700 tokens, in 2 chunks. The model is set to leave the "
-            "rest out. 2.5 % of the characters are unknown to the tokenizer. What was not read is grey and dotted in "
-            "the text."
+            "Only 72.9\u00a0% of the document was read: 510 of 700 tokens, in 2 chunks. The model is set to leave the "
+            "rest out. 2.5\u00a0% of the characters are unknown to the tokenizer. What was not read is grey and dotted "
+            "in the text."
         ) in page.visible
         assert [each.get("title") for each in page.named("span") if each.get("class") == "unread"] == [None, "not read"]
         assert page.texts == [item.text]

@@ -23,7 +23,7 @@ def test_rows_say_what_became_of_each_document() -> None:
     assert "2 documents, 1 answered, 1 failed." in page
     assert "left out" not in page
     assert "1 more document left out by the limit." in index_page([], left_out=1)
-    assert "Without an answer: 1 encrypted." in page
+    assert "Without an answer: 1 (encrypted)." in page
     assert "1 was read in part only." in page
     assert (
         '<tr data-status="answered" data-labels="0"><td class="number">1</td>'

@@ -54,12 +54,14 @@ def test_the_lowest_grade_has_its_reason_on_the_side_of_lower_grades() -> None:
         "Probability of each grade minor 0.550 moderate 0.200 serious 0.100 critical 0.150",
         "Passages that speak for this grade or a higher one have a solid line, passages that speak for a lower grade a "
         "dashed one",
-        "Strongest for moderate or higher The score asks whether the grade is moderate or higher. A plus speaks for "
-        "that, a minus for a lower grade.",
+        "The score asks whether the grade is moderate or higher. A plus speaks for that, a minus for a lower grade. "
         "Strongest for a grade lower than moderate -2.000",
-        "Without passage 1 for a lower grade the logit should move by",
+        "Strongest for moderate or higher +1.000",
+        "Without passage 1 the logit should move by",
     ):
         assert said in shown, said
+    assert shown.index("Strongest for a grade lower") < shown.index("Strongest for moderate or higher")
+    assert '<ol class="ranked against leads">' in drawn, "the text has the numbers of this list"
     assert "against" not in shown
     assert "speak for the label" not in shown
     assert 'title="moderate or higher: -2.000"' in drawn
@@ -76,6 +78,7 @@ def test_a_grade_in_the_middle_can_be_asked_for_on_both_sides() -> None:
         "Evidence for serious or higher critical or higher",
         "The score asks whether the grade is serious or higher, if it is moderate at least. A plus",
         "Strongest for a grade lower than critical",
+        "Strongest for serious or higher +1.000 aa. The weights",
     ):
         assert said in shown, said
     undecided = DocumentPrediction(

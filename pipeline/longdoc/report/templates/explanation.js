@@ -74,7 +74,7 @@ class Explained {
       delete mark.dataset.rank;
       if (strength) bars.push([start, end, weight > 0 ? strength : -strength]);
     }
-    label.section.querySelectorAll(".ranked.for [data-go]").forEach((link, place) => {
+    label.section.querySelectorAll(".ranked.leads [data-go]").forEach((link, place) => {
       this.units[link.dataset.go][0].dataset.rank = place + 1;
     });
     const places = label.order.slice(0, 3).map((unit) => {
