@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from longdoc.cli import (
     compare,
@@ -25,8 +26,27 @@ from longdoc.version import __version__
 
 __all__ = ["app", "main"]
 
+
+class _PlainHelp(TyperGroup):
+    """Help without the Python types of arguments: `PATH`, not `PATH <list[str]>` as newer Typer has it."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        command = super().get_command(ctx, cmd_name)
+        _leave_out_types(command)
+        return command
+
+
+def _leave_out_types(command: Any) -> None:
+    for parameter in getattr(command, "params", ()):
+        if parameter.param_type_name == "argument":
+            vars(parameter)["display_type_rich"] = lambda ctx: None
+    for inner in getattr(command, "commands", {}).values():
+        _leave_out_types(inner)
+
+
 app = typer.Typer(
     name="longdoc",
+    cls=_PlainHelp,
     help="Predictions for documents that are longer than the model. Nothing is truncated; answers say what was read.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -24,7 +24,8 @@ def explain(
         typer.Option(
             "--output",
             metavar="REPORT.html",
-            help="The page to write; a name without .html is a folder, with a page for each document and an index.",
+            help="The page to write; a name without .html or .htm is a folder, with a page for each document and "
+            "an index.",
         ),
     ],
     limit: Annotated[

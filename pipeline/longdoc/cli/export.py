@@ -14,7 +14,9 @@ __all__ = ["export"]
 
 def export(
     output: Annotated[Path, typer.Argument(metavar="OUT", help="A finished job's folder.")],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write: .jsonl, .csv or .parquet.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The file to write: .jsonl, .csv or .parquet; of vectors also .npy.")
+    ],
     config: ConfigOption = None,
     overrides: SetOption = None,
 ) -> None:

@@ -96,8 +96,8 @@ def test_where_a_model_must_answer_nothing_is_advised_that_would_be_refused(
     """A wrong path was answered with `default`, and `default` with a refusal."""
     encoder_alone = (
         "`default` is the embedded encoder, which has no head and answers nothing by itself. Train a model on it "
-        "first, `longdoc train --data ... --output runs/mine`, and name that folder; for vectors of documents, `longdoc "
-        "embed --model default`."
+        "first, `longdoc train --data ... --output runs/mine`, and name that folder; for vectors of documents, "
+        "`longdoc embed --model default`."
     )
     monkeypatch.chdir(tmp_path)
     for open_model in (Pipeline.from_pretrained, Pipeline.load, load_classifier, load_answerer):
@@ -108,7 +108,7 @@ def test_where_a_model_must_answer_nothing_is_advised_that_would_be_refused(
         Pipeline.from_pretrained("./nowhere")
     cache(tmp_path, monkeypatch, "someone/model", offline=True)
     with pytest.raises(
-        CheckpointError, match="HF_HUB_OFFLINE forbids fetching it. Name a folder, or fetch it once with"
+        CheckpointError, match=r"HF_HUB_OFFLINE forbids fetching it\. Name a folder, or fetch it once with"
     ):
         Pipeline.from_pretrained("someone/other")
     cache(tmp_path / "b", monkeypatch, "someone/model", offline=False)

@@ -91,6 +91,7 @@ def test_every_key_is_explained(key: str) -> None:
     described = describe_key(key)
     assert described["type"]
     assert described["words"] or described["keys"], key
+    assert "None" not in json.dumps(described), "a file says null"
 
 
 def test_the_schema_is_whole() -> None:
@@ -122,7 +123,12 @@ def test_explaining_what_has_several_kinds_names_all_of_them(run: Run) -> None:
     described = json.loads(run("config", "explain", "model.readout.merger", "--json").output)
     assert {"max", "attention", "noisy_or", "logsumexp"} <= set(described["kinds"])
     assert described["keys"]["attention"] == {"hidden": "Width of the layer that scores chunks"}
-    assert "sharpness" in run("config", "explain", "model.readout.merger").output
+    lines = run("config", "explain", "model.readout.merger").output.splitlines()
+    assert any("sharpness" in line for line in lines)
+    about = "A document says so if any chunk says so, each chunk being one independent chance"
+    assert f"  noisy_or                       {about}" in lines
+    assert set(described["kind_words"]) == set(described["kinds"])
+    assert all(described["kind_words"].values()), "a kind without a word is a riddle"
     assert "one of the kinds" in described["type"]
 
 

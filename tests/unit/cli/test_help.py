@@ -26,4 +26,10 @@ def test_the_help_of_a_command(run: Callable[..., Result], words: tuple[str, ...
     shown = run(*words, "--help").output
     assert f"Example: longdoc {' '.join(words)}" in " ".join(shown.split())
     assert not re.findall(r"--[a-z-]+ <.*>", shown), "a name of a Python type says nothing to its readers"
+    assert not re.findall(r"^ +[A-Z]+ <.*>", shown, re.MULTILINE), "nor does one of an argument"
     assert not re.findall(r"[A-Z]+]\.*]\.*", shown), "brackets in brackets"
+
+
+def test_all_kinds_of_files_are_named(run: Callable[..., Result]) -> None:
+    assert ".npy" in run("export", "--help").output
+    assert "without .html or .htm is a folder" in " ".join(run("explain", "--help").output.split())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from textwrap import indent
 from typing import Any
@@ -19,12 +20,16 @@ _BOUNDS = (("minimum", "at least"), ("exclusiveMinimum", "more than"), ("maximum
            ("exclusiveMaximum", "less than"), ("minItems", "at least so many entries:"))  # fmt: skip
 
 
+_NONE = re.compile(r"\bNone\b")
+
+
 def describe_key(key: str) -> dict[str, Any]:
     """A dotted key as plain values.
 
     Returns:
         `key`, `type`, `default` (absent where there is none to name), `bounds`, `words`, `kinds`, `keys` (those below
-        it, each with the first sentence of its words; of several kinds each under its own).
+        it, each with the first sentence of its words; of several kinds each under its own), `kind_words` (the first
+        sentence about each kind). Words say null, as a file does, where Python says None.
 
     Raises:
         ConfigurationError: there is no such key; the nearest right one is named.
@@ -44,8 +49,9 @@ def describe_key(key: str) -> dict[str, Any]:
         "key": key,
         "type": _type(shapes, kinds),
         "bounds": _bounds(shapes),
-        "words": " ".join(str(node.get("description", "")).split()),
+        "words": _words(node),
         "kinds": kinds,
+        "kind_words": {_kind(shape): _first_sentence(shape) for shape in shapes if _kind(shape)},
         "keys": _below(shapes),
     }
     if "default" in node:
@@ -68,7 +74,8 @@ def key_text(described: Mapping[str, Any], commands: Sequence[str]) -> str:
     if described["words"]:
         lines += ["", indent(described["words"], "  ")]
     for kind, keys in described["keys"].items():
-        lines += ["", f"  {kind}" if kind else "  keys"]
+        about = described["kind_words"].get(kind, "")
+        lines += ["", f"  {kind:<30} {about}".rstrip() if kind else "  keys"]
         lines += [f"    {name:<28} {words}" for name, words in keys.items()]
     return "\n".join(lines)
 
@@ -107,11 +114,20 @@ def _below(shapes: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
         fields = dict(shape.get("properties", {}))
         if not fields:
             continue
-        kind = str(resolved(fields.pop("kind")).get("const", "")) if "kind" in fields else ""
+        kind = _kind(shape)
+        fields.pop("kind", None)
         found[kind] = {name: _first_sentence(resolved(field)) for name, field in fields.items()}
     return found
 
 
+def _kind(shape: Mapping[str, Any]) -> str:
+    """The word of one of several kinds; empty where a shape is none."""
+    return str(resolved(shape.get("properties", {}).get("kind", {})).get("const", ""))
+
+
 def _first_sentence(node: Mapping[str, Any]) -> str:
-    words = " ".join(str(node.get("description", "")).split())
-    return words.split(". ")[0].rstrip(".")
+    return _words(node).split(". ")[0].rstrip(". ")
+
+
+def _words(node: Mapping[str, Any]) -> str:
+    return _NONE.sub("null", " ".join(str(node.get("description", "")).split()))
