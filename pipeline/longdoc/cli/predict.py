@@ -94,18 +94,24 @@ def predict(
         if "unsupported_type" in report.reasons:
             for sentence in missing_packages(output):
                 typer.echo(f"longdoc: {sentence}", err=True)
-        closing_line(outcome(report, output) + failures_told(report, output, job.max_failures))
+        asks = task_named(resolved.model.task).asks
+        closing_line(outcome(report, output, asks) + failures_told(report, output, job.max_failures))
         raise typer.Exit(report.exit_status)
 
 
-def outcome(report: JobReport, output: Path) -> str:
-    """What a run did, in one line: counts and reasons, never an id."""
+def outcome(report: JobReport, output: Path, asks: bool = False) -> str:
+    """What a run did, in one line: counts and reasons, never an id.
+
+    Args:
+        asks: whether documents need a question, without which they count as empty, too.
+    """
     from longdoc.errors import counted
     from longdoc.jobs.job_plan import say_cut
 
     failed = f"{report.failed} failed"
     if report.reasons:
-        failed += f" ({', '.join(f'{reason}: {count}' for reason, count in report.reasons.items())})"
+        words = {"empty": "empty, or no question in `read.fields.question`"} if asks else {}
+        failed += f" ({', '.join(f'{words.get(name, name)}: {count}' for name, count in report.reasons.items())})"
     if report.abstained:
         failed += f", {report.abstained} abstained"
     parts = f"{counted(report.written_parts, 'part')} written, {report.reused_parts} found done"

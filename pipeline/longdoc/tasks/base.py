@@ -57,6 +57,7 @@ class Task(ABC):
         outcome_name: what the score of one document's `outcome` is; the mean over documents is drawn in reports.
         own_labels: the names of the scores, where they are the same for every model.
         row_kind: what the rows of its jobs are called in `jobs/row_kinds.py`.
+        asks: whether a document needs a question.
     """
 
     name: ClassVar[str]
@@ -73,6 +74,7 @@ class Task(ABC):
     outcome_name: ClassVar[str]
     own_labels: ClassVar[tuple[str, ...]] = ()
     row_kind: ClassVar[str] = "predictions"
+    asks: ClassVar[bool] = False
 
     # -- documents
 

@@ -66,6 +66,7 @@ class QuestionAnswering(Task):
     outcome_name = "F1 of an answer's words"
     own_labels = ("start", "end")
     row_kind = "answers"
+    asks = True
 
     # -- documents
 

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
+from answer_kit import toy
 from longdoc.cli import app
 from longdoc.decide import ConformalSets, Decisions
 from longdoc.jobs.parts import read_part
@@ -68,6 +69,15 @@ def test_the_closing_line_says_why_documents_failed_and_who_they_are_the_rows(mo
     assert [row["id"] for row in rows] == ["P1", "P2", "P3", "P4", "in.jsonl:5"]
     assert [row["reason"] for row in rows] == ["unreadable", "empty", "unreadable", None, "unreadable"]
     assert rows[2]["detail"] == "in.jsonl:3: The record has no field `text`. Name the right one in `read.fields.text`."
+
+
+def test_the_closing_line_says_that_texts_have_no_question(tmp_path: Path) -> None:
+    """It said that they were empty, and they were not."""
+    source = write(tmp_path / "in.jsonl", json.dumps({"id": "1", "text": "b1 e1"}) + "\n")
+    finished = predict(saved(toy(16, 4), tmp_path / "model"), source, tmp_path / "out")
+    assert finished.exit_code == 3
+    said = "1 document, 1 failed (empty, or no question in `read.fields.question`: 1); 1 part written"
+    assert finished.stdout.startswith(said), finished.stdout
 
 
 def test_the_closing_line_counts_where_the_model_abstains(tiny_pipeline: Pipeline, tmp_path: Path) -> None:
