@@ -6,7 +6,7 @@ from longdoc.errors import FAILURE_REASONS
 from longdoc.report.failures import FAILURE_WORDS, failure_words
 from longdoc.report.html import ExplainedDocument, explanation_page
 from longdoc.report.index import index_page, index_row
-from longdoc.types import DocumentFailure, DocumentPrediction, ScoredSpan
+from longdoc.types import DocumentFailure, DocumentPrediction, LabelScore, ScoredSpan
 
 FAILED = DocumentFailure("a.txt", "decode_error", "tokenize", detail="Set `read.encoding`, for example to `cp1252`.")
 
@@ -47,6 +47,8 @@ def test_where_no_place_is_found_page_and_index_say_that() -> None:
     page = explanation_page([ExplainedDocument(nothing, "York")])
     assert "No place was found in this document." in page
     assert "No evidence was computed" not in page
+    labelled = DocumentPrediction("d", "lease", 0.9, (LabelScore("lease", 0.9),))
+    assert "No evidence was computed" in explanation_page([ExplainedDocument(labelled, "York")])
     assert '<div class="body plain">' in page
     index = index_page([index_row(nothing, "1.html")])
     assert "<bdi>no place</bdi>" in index
