@@ -75,6 +75,14 @@ class LabelView:
         return abs(self.total) < self.loud and self.strongest < self.loud
 
     @property
+    def shared_out(self) -> float:
+        """What the weight of the checked passage holds that is not its own: its share of what no passage says."""
+        if self.occlusion is None:
+            return 0.0
+        check, place = self.occlusion
+        return (self.weights[place] or 0.0) - check.claimed
+
+    @property
     def loudest(self) -> float:
         """The greatest weight by size, with its sign; 0 where there is none."""
         return max((weight for weight in self.weights if weight is not None), key=abs, default=0.0)

@@ -218,8 +218,20 @@ class TestWhatThePageTells:
         (passage,) = item.result.evidence
         checked = replace(item.result, evidence=(passage._replace(occlusion=check),))
 
-        assert words in Page(explanation_page([replace(item, result=checked)])).visible
+        page = Page(explanation_page([replace(item, result=checked)]))
+        assert words in page.visible
+        assert "Its weight above" not in page.visible, "all of it is its own"
         assert "should move" not in Page(explanation_page([item])).visible
+
+    def test_a_weight_that_is_not_what_taking_the_passage_away_moves_is_told(self):
+        """The list said +0.208, the check -0.211, and nobody said why."""
+        item = prediction("some text", (0, 9, 0.208))
+        (passage,) = item.result.evidence
+        checked = replace(item.result, evidence=(passage._replace(occlusion=Occlusion(0.211, 0.211, True)),))
+        assert (
+            "should move by -0.211; it was taken away, and the logit moved by -0.211. (Its weight above holds a share of "
+            "-0.003 of what stands in no passage, which is not taken away with it.)"
+        ) in Page(explanation_page([replace(item, result=checked)])).visible
 
     def test_where_nothing_speaks_strongly_the_page_says_so_and_stays_pale(self):
         """Ten hundredths of a logit in all, and the page was dark blue."""
