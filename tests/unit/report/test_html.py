@@ -229,8 +229,8 @@ class TestWhatThePageTells:
         (passage,) = item.result.evidence
         checked = replace(item.result, evidence=(passage._replace(occlusion=Occlusion(0.211, 0.211, True)),))
         assert (
-            "should move by -0.211; it was taken away, and the logit moved by -0.211. (Its weight above holds a share of "
-            "-0.003 of what stands in no passage, which is not taken away with it.)"
+            "should move by -0.211; it was taken away, and the logit moved by -0.211. (Its weight above holds a share "
+            "of -0.003 of what stands in no passage, which is not taken away with it.)"
         ) in Page(explanation_page([replace(item, result=checked)])).visible
 
     def test_where_nothing_speaks_strongly_the_page_says_so_and_stays_pale(self):
