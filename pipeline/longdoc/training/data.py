@@ -150,7 +150,7 @@ def check_readable(
 def _reasons(left_out: Counter[str], why: str) -> str:
     """In one or two sentences; `why` is what is said of the first document, and serves if all have one reason."""
     counts = ", ".join(f"{count} {reason}" for reason, count in sorted(left_out.items()))
-    return f"{counts}. {why}" if why and len(left_out) == 1 else f"{counts}."
+    return f"{counts}. The first of them: {why}" if why and len(left_out) == 1 else f"{counts}."
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,7 @@ def test_it_learns_and_fits_the_margin(freeze: list[str], tmp_path: Path) -> Non
 def test_questions_that_leave_no_room_are_seen_before_the_long_part() -> None:
     pipeline = toy(12, 3)
     with pytest.raises(
-        DataError, match=r"none of 12 can: 12 too_large\. The question must have at most \d+ tokens in "
+        DataError,
+        match=r"none of 12 can: 12 too_large\. The first of them: The question must have at most \d+ tokens in ",
     ):
         check_readable(documents("who " * 20), pipeline.tokenizer, pipeline.chunker, 1.0, pipeline.task)
