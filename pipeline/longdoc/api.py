@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -26,6 +25,7 @@ from longdoc.config import RunConfig, dump_resolved, load_config
 from longdoc.errors import ConfigurationError, LongDocError, UsageError, no_document
 from longdoc.files import check_folder_output, only_writer
 from longdoc.interruption import Interruption
+from longdoc.launched import speaks_for_all
 from longdoc.model import LongDocModel
 from longdoc.nn import Encoder
 from longdoc.nn.readout import Readout
@@ -123,8 +123,7 @@ def train_with_report(
     check_folder_output(folder)
     refuse_finished(folder)
     config, train_documents, validation_documents, labels = _read(config, folder, train_documents, validation_documents)
-    # One process of several speaks for all of them.
-    is_first = os.environ.get("RANK", "0") == "0"
+    is_first = speaks_for_all()
     with only_writer(folder) if is_first else contextlib.nullcontext():
         if is_first:
             refuse_finished(folder, tidy=True)  # a run that was at work a moment ago may have ended
@@ -162,7 +161,7 @@ def forecast_training(
     config, folder, refusals = _as_config(config), Path(output), list[str]()
     config, train_documents, validation_documents, labels = _read(config, folder, train_documents, validation_documents)
     check_tracker(config.training.tracker)
-    is_first = os.environ.get("RANK", "0") == "0"
+    is_first = speaks_for_all()
     try:
         check_folder_output(folder)
         refuse_finished(folder)
@@ -279,7 +278,7 @@ def pretrain(
             head.output.bias.copy_(train.log_frequencies(len(head.output.bias)))
     placement = choose_placement(config.prediction.precision)
     subject = LanguageModelling(encoder, head, is_new, tokenizer, chunking.size, train, validation, placement)
-    is_first = os.environ.get("RANK", "0") == "0"
+    is_first = speaks_for_all()
     with only_writer(folder) if is_first else contextlib.nullcontext():
         if is_first:
             refuse_other_model(folder)  # a run that was at work a moment ago may have ended

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from longdoc.launched import speaks_for_all
+
 if TYPE_CHECKING:
     from longdoc.config import RunConfig
 
@@ -118,7 +120,7 @@ def faults_as_exit_status(
     except LongDocError as error:
         if was_raised() and error.exit_status != _STOPPED:
             raise _stopped(kept) from None
-        if os.environ.get("RANK", "0") != "0" and error.exit_status != _STOPPED:
+        if not speaks_for_all() and error.exit_status != _STOPPED:
             # As a rule the first process of the launch has met the same and says it; its launcher ends this one then.
             time.sleep(_FIRST_SAYS_SO)
         typer.echo(f"longdoc: {error}", err=True)
@@ -145,7 +147,7 @@ def faults_as_exit_status(
 
 
 def _stopped(kept: Callable[[], str]) -> typer.Exit:
-    if os.environ.get("RANK", "0") == "0":  # processes of one launch are stopped together: one speaks for all
+    if speaks_for_all():  # processes of one launch are stopped together: one speaks for all
         typer.echo(f"longdoc: stopped. {kept()}", err=True)
     return typer.Exit(_STOPPED)
 

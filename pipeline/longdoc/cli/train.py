@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +12,7 @@ from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_
 from longdoc.cli.dry_run import DryRunOption
 from longdoc.cli.train_dry_run import show_forecast
 from longdoc.cli.training_display import show_training
+from longdoc.launched import speaks_for_all
 
 __all__ = ["train"]
 
@@ -85,7 +85,7 @@ def train(
         chosen = f"epoch {report.best_epoch} kept, {report.metric} {report.best:.4f}" if report.best_epoch else "kept"
         if report.stopped_early:
             chosen += ", and none better came after it"
-        if os.environ.get("RANK", "0") == "0":  # one process of several speaks for all
+        if speaks_for_all():
             closing_line(
                 f"trained on {counted(report.train_documents, 'document')} in {counted(report.steps, 'step')} and "
                 f"{report.seconds:.0f} s; {chosen}; model in {output}"

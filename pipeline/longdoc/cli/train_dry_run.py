@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -14,6 +13,7 @@ import typer
 
 from longdoc.cli.common import closing_line
 from longdoc.cli.dry_run import told_bytes, told_reasons, told_time
+from longdoc.launched import speaks_for_all
 
 if TYPE_CHECKING:
     from longdoc.training.forecast import TrainingForecast
@@ -26,7 +26,7 @@ _LONGEST_LABEL = 60
 
 def show_forecast(forecast: TrainingForecast, output: Path, as_json: bool) -> int:
     """Print it; the exit status that the run would begin with."""
-    if os.environ.get("RANK", "0") != "0":  # the first process speaks for all of them
+    if not speaks_for_all():
         return forecast.exit_status
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(forecast) | {"exit_status": forecast.exit_status}, indent=2))

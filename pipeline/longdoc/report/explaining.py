@@ -53,6 +53,6 @@ def rule_of(pipeline: Pipeline) -> Rule:
         dict(zip(labels, thresholds, strict=True)) if several else {},
         None if decisions.conformal is None else decisions.conformal.coverage,
         decisions.min_score,
-        tuple(labels) if getattr(pipeline.task, "ordered", False) else (),
+        tuple(labels) if pipeline.task.ordered else (),
         decisions.temperature,
     )

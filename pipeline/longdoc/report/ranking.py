@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from longdoc.report.conclusion import Rule
 from longdoc.report.marked import LOUD, MarkedText, Passage, shade_level
-from longdoc.report.wording import Phrase, ScoreWords, calibration_words, score_words
+from longdoc.report.wording import Phrase, ScoreWords, probability_words, score_words
 from longdoc.types import DocumentPrediction, EvidencePassage, Occlusion
 
 __all__ = ["LabelView", "RankedPassage", "evidence_by_label", "label_view"]
@@ -145,7 +145,7 @@ def label_view(
     return LabelView(
         label,
         score_words(label, result, rule),
-        calibration_words(total, result, rule),
+        probability_words(total, result, rule),
         total,
         strongest,
         loud,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from longdoc.report.conclusion import Rule, percent
 from longdoc.types import DocumentPrediction
 
-__all__ = ["Phrase", "ScoreWords", "calibration_words", "score_words", "signed"]
+__all__ = ["Phrase", "ScoreWords", "probability_words", "score_words", "signed"]
 
 
 class Phrase(NamedTuple):
@@ -68,7 +68,7 @@ def signed(value: float) -> str:
     return f"{value:+.3f}" if abs(value) >= 0.0005 or not value else f"{value:+.1g}"
 
 
-def calibration_words(total: float, result: DocumentPrediction, rule: Rule | None) -> str:
+def probability_words(total: float, result: DocumentPrediction, rule: Rule | None) -> str:
     """How a probability comes of a score that passages add up to, so that a reader can check it; may be empty."""
     if rule is None or result.value is not None:
         return ""

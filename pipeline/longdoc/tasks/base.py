@@ -58,6 +58,7 @@ class Task(ABC):
         own_labels: the names of the scores, where they are the same for every model.
         row_kind: what the rows of its jobs are called in `jobs/row_kinds.py`.
         asks: whether a document needs a question.
+        ordered: whether the model's labels stand from low to high.
     """
 
     name: ClassVar[str]
@@ -75,6 +76,7 @@ class Task(ABC):
     own_labels: ClassVar[tuple[str, ...]] = ()
     row_kind: ClassVar[str] = "predictions"
     asks: ClassVar[bool] = False
+    ordered: ClassVar[bool] = False
 
     # -- documents
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -40,14 +40,10 @@ __all__ = ["Ordinal"]
 
 class Ordinal(OneLabelTask):
     """Labels in an order. The answer is the median of the labels' probabilities, which makes the expected distance to
-    the right one least; it need not be the most probable label.
-
-    Attributes:
-        ordered: that the model's labels stand from low to high.
-    """
+    the right one least; it need not be the most probable label."""
 
     name = "ordinal"
-    ordered: ClassVar[bool] = True
+    ordered = True
     metric_names = ("loss", "quadratic_weighted_kappa", "mae", "accuracy", "macro_f1")
     automatic = "quadratic_weighted_kappa"
     lower_is_better = frozenset({"loss", "mae"})

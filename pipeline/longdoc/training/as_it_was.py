@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+
+from longdoc.launched import speaks_for_all
 
 __all__ = ["AsItWas"]
 
@@ -32,8 +33,7 @@ class AsItWas:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        # One process of several speaks for all of them.
-        if kind is None or self.begun() or os.environ.get("RANK", "0") != "0":
+        if kind is None or self.begun() or not speaks_for_all():
             return
         with suppress(OSError):  # the error that ended the run is the one to be told
             for name in _FILES:

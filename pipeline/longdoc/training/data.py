@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import numpy as np
 import torch
 
 from longdoc.errors import DataError, UsageError, counted
+from longdoc.launched import speaks_for_all
 from longdoc.nn.readout import Readout
 from longdoc.tasks import Task
 from longdoc.tasks.gold import which
@@ -107,7 +107,7 @@ def build_examples(
             f"{_reasons(left_out, why)}"
         )
     for reason, numbers in left.items():
-        if os.environ.get("RANK", "0") == "0":  # one process of several speaks for all
+        if speaks_for_all():
             noun = counted(len(numbers), "training document")
             fate = _LEFT_OUT.get(reason, f"that cannot be read ({reason})")
             _log.warning("%s %s, left out: %s.", noun, fate, which(numbers, documents))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from typing import Any
 
 import torch
@@ -17,12 +16,10 @@ from accelerate import Accelerator
 from accelerate.state import AcceleratorState, PartialState
 from accelerate.utils import gather_object, set_seed
 
+from longdoc import launched
 from longdoc.errors import InterruptedTrainingError
 
 __all__ = ["gathered", "start_accelerator", "unless_others_are_gone"]
-
-_STORE_SECONDS = 20.0
-"""For the store of a launcher, which it has opened before it starts anybody, to answer."""
 
 
 def start_accelerator(device: torch.device, dtype: torch.dtype, seed: int) -> Accelerator:
@@ -65,13 +62,13 @@ def unless_others_are_gone(processes: int) -> Iterator[None]:
 def _check_launcher() -> None:
     """Processes whose launcher was killed as they started would look for its store for half an hour, and keep the
     run's folder locked meanwhile."""
-    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True" or PartialState._shared_state:
+    if not launched.keeps_store() or PartialState._shared_state:
         return
     from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
     place = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
     try:
-        TCPStore(*place, is_master=False, timeout=timedelta(seconds=_STORE_SECONDS))
+        TCPStore(*place, is_master=False, timeout=launched.LAUNCHER_ANSWERS)
     except RuntimeError as error:  # torch's errors of a connection are of this class
         raise InterruptedTrainingError(
             f"the launch of this process has ended ({type(error).__name__}), so it stops too. Run the same command "

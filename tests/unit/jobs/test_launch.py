@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import importlib
 import itertools
+from datetime import timedelta
 
 import pytest
 from torch.distributed import HashStore
 
+from longdoc import launched
 from longdoc.errors import InterruptedJobError
 from longdoc.jobs.engines import launch as launches
-from longdoc.jobs.engines.launch import Launch, in_launch
+from longdoc.jobs.engines.launch import Launch
 
 
 @pytest.fixture
@@ -25,14 +27,6 @@ def pair(monkeypatch):
         return Launch()
 
     return of_rank(0), of_rank(1)
-
-
-@pytest.mark.parametrize(("size", "expected"), [(None, False), ("1", False), ("2", True)])
-def test_a_process_knows_whether_it_was_started_with_others(monkeypatch, size, expected):
-    monkeypatch.delenv("WORLD_SIZE", raising=False)
-    if size is not None:
-        monkeypatch.setenv("WORLD_SIZE", size)
-    assert in_launch() is expected
 
 
 def test_what_one_tells_the_other_hears(pair):
@@ -67,7 +61,7 @@ def test_waiting_ends_with_another_note_or_a_signal(pair):
 
 
 def test_a_launcher_that_is_gone_is_not_waited_for(monkeypatch, lost_launcher):
-    monkeypatch.setattr(launches, "_STORE_SECONDS", 0.5)
+    monkeypatch.setattr(launched, "LAUNCHER_ANSWERS", timedelta(seconds=0.5))
     with pytest.raises(InterruptedJobError) as caught:
         Launch()
     assert str(caught.value) == (

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 import torch
 from accelerate.state import PartialState
 
+from longdoc import launched
 from longdoc.errors import InterruptedTrainingError
 from longdoc.training import processes
 
 
 def test_a_launcher_that_is_gone_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, lost_launcher: None) -> None:
-    monkeypatch.setattr(processes, "_STORE_SECONDS", 0.5)
+    monkeypatch.setattr(launched, "LAUNCHER_ANSWERS", timedelta(seconds=0.5))
     monkeypatch.setattr(PartialState, "_shared_state", {})
     with pytest.raises(InterruptedTrainingError) as caught:
         processes.start_accelerator(torch.device("cpu"), torch.float32, 0)

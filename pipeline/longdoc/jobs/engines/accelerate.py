@@ -18,7 +18,7 @@ from longdoc.errors import InterruptedJobError, JobError, LongDocError
 from longdoc.jobs.engines.at_work import announced, count_deaths
 from longdoc.jobs.engines.base import Engine, Enlisted, JobWork, check_fingerprint
 from longdoc.jobs.engines.isolation import isolate_each
-from longdoc.jobs.engines.launch import Launch, in_launch
+from longdoc.jobs.engines.launch import Launch
 from longdoc.jobs.engines.local import can_be_sent
 from longdoc.jobs.engines.shared import shared_plan
 from longdoc.jobs.engines.stall import Pulse, StallWatch
@@ -28,6 +28,7 @@ from longdoc.jobs.job_report import JobReport
 from longdoc.jobs.parts import PartOutcome
 from longdoc.jobs.sources import list_sources
 from longdoc.jobs.work import run_part
+from longdoc.launched import in_launch
 
 __all__ = ["AccelerateEngine"]
 

@@ -8,26 +8,17 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import time
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
+from longdoc import launched
 from longdoc.errors import InterruptedJobError
 
-__all__ = ["Launch", "in_launch"]
+__all__ = ["Launch"]
 
 _POLL_SECONDS = 0.2
-_STORE_SECONDS = 20.0
-"""For a launcher that keeps the store itself to answer. It has opened the store before it starts anybody; torch would
-look for half an hour for one that was killed."""
 _launches = itertools.count()
-
-
-def in_launch() -> bool:
-    """Whether this process was started together with others."""
-    return int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
 class Launch:
@@ -44,9 +35,7 @@ class Launch:
         from torch.distributed.distributed_c10d import PrefixStore
         from torch.distributed.rendezvous import rendezvous
 
-        limit: dict[str, Any] = {}
-        if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
-            limit["timeout"] = timedelta(seconds=_STORE_SECONDS)
+        limit: dict[str, Any] = {"timeout": launched.LAUNCHER_ANSWERS} if launched.keeps_store() else {}
         store, self.rank, self.size = _unless_lost(lambda: next(rendezvous("env://", **limit)))
         self._store: Any = PrefixStore(f"longdoc/{next(_launches)}", store)
 
