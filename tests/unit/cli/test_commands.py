@@ -519,3 +519,13 @@ def test_one_key_of_the_chunking_is_judged_beside_those_of_the_model(run, model:
     told = run("predict", "--model", model, "--input", data, "--output", tmp_path / "o", "--set", "chunking.size=64",
                expect=2).output  # fmt: skip
     assert told == f"longdoc: `chunking.size` is {size} in this model, and training has fixed it. Leave it out.\n"
+
+
+def test_a_comparison_refuses_a_place_for_rows_before_it_reads_a_document(run, tmp_path: Path) -> None:
+    (tmp_path / "rows").write_text("notes")
+    nothing = tmp_path / "nothing.jsonl"
+    told = run("compare", "--data", nothing, "--validation", nothing, "--output", tmp_path / "out", "--set",
+               f"training.rows_folder={tmp_path / 'rows'}", expect=2).output  # fmt: skip
+    assert told == (
+        f"longdoc: `training.rows_folder` must be a folder, but {tmp_path / 'rows'} is a file. Name another folder.\n"
+    )
