@@ -106,7 +106,7 @@ def test_training_documents_of_which_none_can_be_read_are_refused(tmp_path: Path
         fit(tmp_path / "run", train=blank)
     assert str(caught.value) == (
         "training needs at least 1 document that can be read, but none of 3 can: 3 empty. The first of them: The text "
-        "must have something to read, but its 1 characters are white space or invisible. Leave the document out, or "
+        "must have something to read, but has 1 character, white space or invisible. Leave the document out, or "
         "look at how it was read."
     )
     assert not (tmp_path / "run").exists()

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from longdoc.errors import DocumentError, UsageError
+from longdoc.errors import DocumentError, UsageError, counted
 from longdoc.languages import COMMON_LANGUAGES
 from longdoc.schema import Config
 from longdoc.text.axes import Axis, DocumentAxes
@@ -414,10 +414,11 @@ def _prepared(
     document: Document, n_tokens: int, unknown: int, n_chunks: int, tokens_read: int, chunks: Iterable[Chunk]
 ) -> PreparedDocument:
     if not n_tokens or not _has_something_to_read(document.text):
+        characters = counted(len(document.text), "character")
+        found = f"has {characters}, white space or invisible" if document.text else "is empty"
         raise DocumentError(
             "empty",
-            f"The text must have something to read, but its {len(document.text)} characters are white space or "
-            f"invisible. Leave the document out, or look at how it was read.",
+            f"The text must have something to read, but {found}. Leave the document out, or look at how it was read.",
             stage="tokenize",
         )
     return PreparedDocument(

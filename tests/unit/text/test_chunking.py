@@ -205,13 +205,23 @@ class TestPrepare:
         assert prepared.unknown_share == full.unknown_share > 0
         assert all(map(same, prepared.chunks, chunker.chunks(full)))
 
-    @pytest.mark.parametrize("text", ["", " \n\t ", "\u200b\ufeff", "\u0301\u0302", "\x0c\x00\x1b", "\u2028 \u00ad"])
+    @pytest.mark.parametrize(
+        ("text", "found"),
+        [
+            ("", "is empty"),
+            (" ", "has 1 character, white space or invisible"),
+            (" \n\t ", "has 4 characters, white space or invisible"),
+            ("\u200b\ufeff", "has 2 characters, white space or invisible"),
+            ("\u0301\u0302", "has 2 characters, white space or invisible"),
+            ("\x0c\x00\x1b", "has 3 characters, white space or invisible"),
+            ("\u2028 \u00ad", "has 3 characters, white space or invisible"),
+        ],
+    )
     @pytest.mark.parametrize("kind", ["wordpiece", "byte_level", "unigram_nfkc"])
-    def test_nothing_to_read_is_empty_for_every_tokenizer(self, text: str, kind: str) -> None:
+    def test_nothing_to_read_is_empty_for_every_tokenizer(self, text: str, found: str, kind: str) -> None:
         tokenizer = wrapped(kind)
         message = (
-            f"The text must have something to read, but its {len(text)} characters are white space or invisible. "
-            f"Leave the document out, or look at how it was read."
+            f"The text must have something to read, but {found}. Leave the document out, or look at how it was read."
         )
         with pytest.raises(DocumentError, match=f"^{re.escape(message)}$") as caught:
             prepare(Document("d", text), tokenizer, Chunker(16, 4, tokenizer.lead, tokenizer.trail))
