@@ -33,32 +33,33 @@ def dry_run(
     read: ReadConfig,
     job: JobConfig,
     rows: RowKind,
+    asks: bool = False,
 ) -> int:
-    """Print the forecast of a job; the exit status that the job is expected to end with."""
+    """Print the forecast of a job; the exit status that it is expected to end with. `asks` as in `told_reasons`."""
     from longdoc.jobs.forecast import forecast_job
 
     forecast = forecast_job(inputs, output, predictor, count_chunks, read, job, rows=rows)
-    for line in told(forecast, output):
+    for line in told(forecast, output, asks):
         typer.echo(line)
     closing_line(_verdict(forecast))
     return forecast.exit_status
 
 
-def told(forecast: Forecast, output: Path) -> Iterator[str]:
+def told(forecast: Forecast, output: Path, asks: bool = False) -> Iterator[str]:
     """What is known, a line each; estimates are marked by `about`."""
     from longdoc.errors import counted
 
     yield f"inputs: {forecast.inputs:,} of {told_bytes(forecast.input_bytes)}"
     yield f"documents: {forecast.documents:,}; {forecast.characters:,} characters, {forecast.longest:,} in the longest"
     if forecast.unreadable:
-        yield f"unreadable: {sum(forecast.unreadable.values()):,} ({told_reasons(forecast.unreadable)})"
+        yield f"unreadable: {sum(forecast.unreadable.values()):,} ({told_reasons(forecast.unreadable, asks)})"
     yield (
         f"tokens: about {forecast.tokens:,} in about {forecast.chunks:,} chunks, by a sample of "
         f"{counted(forecast.sampled, 'document')}"
     )
     if forecast.sample_failures:
         failed = sum(forecast.sample_failures.values())
-        yield f"failed in the sample: {failed} ({told_reasons(forecast.sample_failures)})"
+        yield f"failed in the sample: {failed} ({told_reasons(forecast.sample_failures, asks)})"
     yield f"output: {output}, {forecast.state}"
     yield f"parts: {forecast.parts:,}, {forecast.parts_done:,} of them done; about {told_bytes(forecast.output_bytes)}"
     seconds = (
@@ -78,9 +79,14 @@ def _verdict(forecast: Forecast) -> str:
     return "nothing was written; the job can start"
 
 
-def told_reasons(counts: Mapping[str, Any]) -> str:
-    """What there is, and how many of it."""
-    return ", ".join(f"{reason}: {count}" for reason, count in counts.items())
+def told_reasons(counts: Mapping[str, Any], asks: bool = False) -> str:
+    """What there is, and how many of it.
+
+    Args:
+        asks: whether documents need a question, without which they count as empty, too.
+    """
+    words = {"empty": "empty, or no question in `read.fields.question`"} if asks else {}
+    return ", ".join(f"{words.get(reason, reason)}: {count}" for reason, count in counts.items())
 
 
 def told_bytes(number: int) -> str:

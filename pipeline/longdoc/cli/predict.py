@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, load, show_progress
-from longdoc.cli.dry_run import DryRunOption, dry_run
+from longdoc.cli.dry_run import DryRunOption, dry_run, told_reasons
 
 if TYPE_CHECKING:
     from longdoc.jobs.runner import JobReport
@@ -76,10 +76,12 @@ def predict(
         opener = partial(open_predictor, model, resolved.prediction, job.evidence)
         paths = [*inputs, *(more or [])]
         refuse_nothing(paths, resolved.read, output)
-        rows = rows_of({"rows.kind": task_named(resolved.model.task).row_kind})
+        task = task_named(resolved.model.task)
+        rows = rows_of({"rows.kind": task.row_kind})
         if dry:
             predictor = opener()
-            raise typer.Exit(dry_run(paths, output, predictor, _chunks_of(predictor), resolved.read, job, rows))
+            chunks = _chunks_of(predictor)
+            raise typer.Exit(dry_run(paths, output, predictor, chunks, resolved.read, job, rows, task.asks))
         with show_progress("predict") as tell:
             report = run_job(
                 paths,
@@ -94,24 +96,18 @@ def predict(
         if "unsupported_type" in report.reasons:
             for sentence in missing_packages(output):
                 typer.echo(f"longdoc: {sentence}", err=True)
-        asks = task_named(resolved.model.task).asks
-        closing_line(outcome(report, output, asks) + failures_told(report, output, job.max_failures))
+        closing_line(outcome(report, output, task.asks) + failures_told(report, output, job.max_failures))
         raise typer.Exit(report.exit_status)
 
 
 def outcome(report: JobReport, output: Path, asks: bool = False) -> str:
-    """What a run did, in one line: counts and reasons, never an id.
-
-    Args:
-        asks: whether documents need a question, without which they count as empty, too.
-    """
+    """What a run did, in one line: counts and reasons, never an id. `asks` as in `told_reasons`."""
     from longdoc.errors import counted
     from longdoc.jobs.job_plan import say_cut
 
     failed = f"{report.failed} failed"
     if report.reasons:
-        words = {"empty": "empty, or no question in `read.fields.question`"} if asks else {}
-        failed += f" ({', '.join(f'{words.get(name, name)}: {count}' for name, count in report.reasons.items())})"
+        failed += f" ({told_reasons(report.reasons, asks)})"
     if report.abstained:
         failed += f", {report.abstained} abstained"
     parts = f"{counted(report.written_parts, 'part')} written, {report.reused_parts} found done"

@@ -76,8 +76,10 @@ def test_the_closing_line_says_that_texts_have_no_question(tmp_path: Path) -> No
     source = write(tmp_path / "in.jsonl", json.dumps({"id": "1", "text": "b1 e1"}) + "\n")
     finished = predict(saved(toy(16, 4), tmp_path / "model"), source, tmp_path / "out")
     assert finished.exit_code == 3
-    said = "1 document, 1 failed (empty, or no question in `read.fields.question`: 1); 1 part written"
-    assert finished.stdout.startswith(said), finished.stdout
+    why = "(empty, or no question in `read.fields.question`: 1)"
+    assert finished.stdout.startswith(f"1 document, 1 failed {why}; 1 part written"), finished.stdout
+    forecast = predict(tmp_path / "model", source, tmp_path / "other", "--dry-run")
+    assert f"\nfailed in the sample: 1 {why}\n" in forecast.stdout
 
 
 def test_the_closing_line_counts_where_the_model_abstains(tiny_pipeline: Pipeline, tmp_path: Path) -> None:
