@@ -26,6 +26,7 @@ from longdoc.checkpoints.native import (
     save_model,
 )
 from longdoc.checkpoints.vocabulary import check_vocabulary, read_tokenizer
+from longdoc.condensing import condenser, document_scores
 from longdoc.decide import Decisions
 from longdoc.embedding import Embedder, EmbeddingConfig, recipe_of_readout
 from longdoc.errors import ConfigurationError, UsageError
@@ -346,7 +347,7 @@ class Pipeline:
         reader) goes out unchanged. Texts without an id are called `0`, `1`, ... by their place in the input.
 
         Memory: the read-ahead of `prediction.batching.read_ahead` tokens, the texts of at most 64 documents, and F
-        floats for each chunk of a document that is not finished.
+        floats for each chunk of a document that is not finished; for each 1024 chunks, where the readout condenses.
 
         Args:
             documents: texts, documents, or a table with a row each: a data frame, an Arrow table, a dataset. Its column
@@ -358,7 +359,8 @@ class Pipeline:
                 answers nothing, as one that makes vectors; at once, not with the first answer.
         """
         self.task.check_answering()
-        rows = self.stream_rows(documents, text_column)
+        walk = replace(self._walk(self.prepare), condense=condenser(self.model, self.placement.device))
+        rows = walk.rows(as_documents(documents, text_column))
         return (item if isinstance(item, DocumentFailure) else self.answer(item) for item in rows)
 
     def stream_measured(self, documents: Sequence[Document]) -> Iterator[DocumentResult]:
@@ -414,17 +416,11 @@ class Pipeline:
             gold: the same document with its right answer; where the task needs it, the prediction then has a `loss`.
         """
         prepared, task, readout = document.prepared, self.task, self.model.readout
-        device = self.placement.device
-        with torch.inference_mode():
-            scores = self.model.documents(
-                document.rows.to(device),
-                torch.zeros(len(document.rows), dtype=torch.int64, device=device),
-                document.weights.to(device),
-                1,
-            )
-            loss = None
-            if gold is not None and task.keeps_loss:
-                target = task.target(gold, self.labels, prepared.tokens, readout)
+        scores = document_scores(self.model, document, self.placement.device)
+        loss = None
+        if gold is not None and task.keeps_loss:
+            target = task.target(gold, self.labels, prepared.tokens, readout)
+            with torch.inference_mode():
                 loss = float(task.loss(readout, classes=readout.classes)(scores, [target])[0])
         if prepared.word_scores is not None and self.settings.linear is not None:
             scores = torch.from_numpy(self.settings.linear.mix(scores.cpu().numpy(), prepared.word_scores))

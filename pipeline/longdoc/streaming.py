@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from longdoc.assemble import Assembler
+from longdoc.assemble import Assembler, Condense
 from longdoc.encoding import ChunkRow, RowModel, encode_batches
 from longdoc.errors import UsageError
 from longdoc.precision import Placement
@@ -43,11 +43,13 @@ class DocumentRows:
         prepared: what is known of the document; its chunks are used up.
         rows: float32 (n_chunks, F), in text order, on the CPU.
         weights: float32 (n_chunks,), core tokens of each chunk.
+        condensed: whether rows and weights are those of blocks of chunks, see `longdoc.assemble`.
     """
 
     prepared: PreparedDocument
     rows: torch.Tensor
     weights: torch.Tensor
+    condensed: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ class RowStream:
         max_unknown_share: a document whose text lies under unknown tokens to a larger share fails.
         keep: what of a row goes on to the document; None = all of it. Called in no particular order of chunks.
         memory: the chunks that were met before, which are not encoded again; None = each chunk is.
+        condense: makes one row of many where documents are very long; None = rows are kept one by one.
     """
 
     model: RowModel
@@ -74,15 +77,16 @@ class RowStream:
     max_unknown_share: float
     keep: KeepRow | None = None
     memory: ChunkMemory | None = None
+    condense: Condense | None = None
 
     def rows(self, documents: Iterable[Document | DocumentFailure]) -> Iterator[DocumentRows | DocumentFailure]:
         """Each document's rows in the place of the document; a failure that comes in goes out unchanged.
 
         Memory: the read-ahead of `batching.read_ahead` tokens, the texts of at most 64 documents, and F floats for
-        each chunk of a document that is not finished.
+        each chunk of a document that is not finished, unless they are condensed.
         """
         known: dict[int, PreparedDocument | DocumentFailure] = {}
-        assembler = Assembler()
+        assembler = Assembler(self.condense)
         pairs = self._pairs(documents, known, assembler)
         found: list[ChunkRow] = []
         batches = self._batches(pairs, found)
@@ -224,7 +228,7 @@ def _home(
         if finished.failure is not None:
             yield finished.failure
         elif isinstance(prepared, PreparedDocument) and finished.rows is not None:
-            yield DocumentRows(prepared, finished.rows, finished.weights)
+            yield DocumentRows(prepared, finished.rows, finished.weights, finished.condensed)
 
 
 def _groups(documents: Iterable[Document | DocumentFailure]) -> Iterator[list[Document | DocumentFailure]]:

@@ -196,3 +196,36 @@ def test_the_same_answer_with_the_windows_reversed(config: dict) -> None:
     assert torch.equal(merger(rows.flip(0), owner, weights, 1, torch.tensor([1, 0])), merged)
     if not merger.ordered:
         assert (merged > 0).all(), "a vote would depend on the order of the tie"
+
+
+@which(associative=True)
+@settings(deadline=None, max_examples=30)
+@given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=6), loud=st.floats(0.1, 30), seed=st.integers(0, 99))
+def test_parts_that_were_merged_first_stand_for_their_chunks(
+    config: dict, sizes: list[int], loud: float, seed: int
+) -> None:
+    merger = build(config)
+    rows, owner, weights, _ = corpus([sum(sizes)], seed)
+    rows = rows * loud
+    whole = merger(rows, owner, weights, 1)
+    parts = [
+        (merger(part, torch.zeros(len(part), dtype=torch.int64), weight, 1)[0], weight.sum())
+        for part, weight in zip(rows.split(sizes), weights.split(sizes), strict=True)
+    ]
+    merged, sums = (torch.stack(column) for column in zip(*parts, strict=True))
+    again = merger(merged, torch.zeros(len(parts), dtype=torch.int64), sums, 1)
+    assert torch.allclose(again, whole, rtol=1e-5, atol=1e-5)
+
+
+@which(associative=False)
+def test_mergers_that_compare_chunks_with_each_other_do_not_say_that_they_are_associative(config: dict) -> None:
+    merger = build(config)
+    rows, owner, weights, _ = corpus([40])
+    sizes = [1, 3, 36]
+    parts = [
+        (merger(part, torch.zeros(len(part), dtype=torch.int64), weight, 1)[0], weight.sum())
+        for part, weight in zip(rows.split(sizes), weights.split(sizes), strict=True)
+    ]
+    merged, sums = (torch.stack(column) for column in zip(*parts, strict=True))
+    again = merger(merged, torch.zeros(3, dtype=torch.int64), sums, 1)
+    assert not torch.allclose(again, merger(rows, owner, weights, 1), rtol=1e-5, atol=1e-5)

@@ -13,6 +13,7 @@ import pytest
 import torch
 from pydantic import TypeAdapter, ValidationError
 
+from longdoc.errors import UsageError
 from longdoc.model import LongDocModel
 from longdoc.nn.heads import HeadKind
 from longdoc.nn.pooling import POOLINGS
@@ -134,3 +135,20 @@ def test_it_trains_in_both_dtypes(config: dict, dtype: torch.dtype) -> None:
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.isfinite().all(), name
+
+
+@every_config
+def test_rows_that_were_condensed_give_the_scores_of_all_of_them(config: dict) -> None:
+    model = build(config)
+    texts, owner = documents([7])
+    batch = batch_of(*padded(texts), owner)
+    rows, weights, readout = model.chunk_rows(batch), batch.weights, model.readout
+    if not readout.condenses:
+        with pytest.raises(UsageError, match="must be kept one by one"):
+            readout.condensed(rows, weights)
+        return
+    blocks = list(zip(rows.split(3), weights.split(3), strict=True))
+    condensed = torch.stack([readout.condensed(*block) for block in blocks])
+    sums = torch.stack([part.sum() for _, part in blocks])
+    scores = readout.of_condensed(condensed, torch.zeros(3, dtype=torch.int64), sums, 1)
+    assert torch.allclose(scores, model.documents(rows, batch.owner, weights, 1), atol=1e-5)

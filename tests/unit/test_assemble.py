@@ -69,3 +69,42 @@ def test_a_document_needs_a_chunk(chunks: int) -> None:
         match=rf"^document 5 must be announced once and with at least 1 chunk, but has {chunks}\.$",
     ):
         Assembler().expect(5, chunks)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_long_documents_are_condensed_block_by_block_whatever_order_their_rows_come_in(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("longdoc.assemble.BLOCK", 4)
+    seen: list[int] = []
+
+    def condense(rows: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+        seen.append(len(rows))
+        return torch.cat([rows[:, 0], weights])[[0, len(rows) - 1, -1]]  # first row, last row, last weight
+
+    chunks = {0: 10, 1: 4, 2: 5}
+    pairs = [(key, ordinal) for key, total in chunks.items() for ordinal in range(total)]
+    random.Random(seed).shuffle(pairs)
+    assembler = Assembler(condense)
+    for key, total in chunks.items():
+        assembler.expect(key, total)
+    first, short, last = bring_home(assembler, pairs)
+    assert first.rows.tolist() == [[0, 3, 4], [4, 7, 8], [8, 9, 10]]
+    assert first.weights.tolist() == [1 + 2 + 3 + 4, 5 + 6 + 7 + 8, 9 + 10]
+    assert last.rows.tolist() == [[2000, 2003, 4], [2004, 2004, 5]]
+    assert (first.condensed, short.condensed, last.condensed) == (True, False, True)
+    assert short.rows[:, 0].tolist() == [value(1, o) for o in range(4)], "one block is no more than a row each"
+    assert sorted(seen) == [1, 2, 4, 4, 4]
+    assert not first.blocks, "what was condensed is let go"
+
+
+def test_a_long_document_that_fails_lets_its_blocks_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("longdoc.assemble.BLOCK", 2)
+    assembler = Assembler(lambda rows, weights: rows[0])
+    assembler.expect(0, 5)
+    assembler.add(0, 0, torch.ones(2), 1.0)
+    failure = DocumentFailure("a", "non_finite_output")
+    assembler.fail(0, failure)
+    assembler.add(0, 1, torch.ones(2), 1.0)
+    (found,) = assembler.finished()
+    assert (found.failure, found.blocks) == (failure, {})

@@ -31,6 +31,8 @@ class Merger(nn.Module, ABC):
     """Whether it matters which chunk is the first, the second ...; if so, `ordinals` are needed."""
     highest_rate: float | None = None
     """The rate that its weights learn at is no higher, whatever suits the linear head behind it; None: any."""
+    associative = False
+    """Whether rows may be merged in parts: some chunks, merged, with the sum of their weights stand for all of them."""
     quiet = 0.0
     """The logit that a chunk should have before training, where logits are merged."""
 

@@ -26,6 +26,8 @@ class LogSumExpMerger(Merger):
             the document's value less log(1/s) / sharpness.
     """
 
+    associative = True
+
     def __init__(self, sharpness: float = 1.0) -> None:
         super().__init__()
         if not sharpness > 0:

@@ -17,6 +17,8 @@ __all__ = ["MaxMerger", "MaxMergerConfig"]
 class MaxMerger(WeightedMerger):
     """Component by component. Chunks that tie share the gain evenly, whichever comes first."""
 
+    associative = True
+
     def gains(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int) -> Tensor:
         values = exact(rows).detach()
         counts = (chunk_shares(weights, owner, documents) > 0)[:, None]

@@ -15,6 +15,8 @@ __all__ = ["MeanMerger", "MeanMergerConfig"]
 class MeanMerger(WeightedMerger):
     """Weighted by core tokens: with `mean` pooling each token of the document counts exactly once."""
 
+    associative = True
+
     def gains(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int) -> Tensor:
         return chunk_shares(weights, owner, documents)[:, None].expand_as(rows)
 

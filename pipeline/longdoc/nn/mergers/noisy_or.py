@@ -29,6 +29,7 @@ class NoisyOrMerger(Merger):
     """
 
     averages = False
+    associative = True
     quiet = -3.0  # chunks that start at 1/2 would make a long document certain of everything; at 1/20, of nothing
 
     def forward(

@@ -53,6 +53,28 @@ class Readout(nn.Module, ABC):
             documents: B.
         """
 
+    condenses = False
+    """Whether rows can be condensed."""
+
+    def condensed(self, rows: Tensor, weights: Tensor) -> Tensor:
+        """Some chunks of one document, as one row that is worth as much as theirs, so that they need not be kept.
+
+        Args:
+            rows: (n, F).
+            weights: (n,), core tokens of each chunk. The new row has their sum.
+
+        Returns:
+            (G,), for `of_condensed`.
+
+        Raises:
+            UsageError: `condenses` is False.
+        """
+        raise UsageError(f"rows of {type(self).__name__} must be kept one by one, and cannot be condensed.")
+
+    def of_condensed(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int) -> Tensor:
+        """As `documents`, of rows (N, G) that `condensed` gave. The numbers agree but for round-off."""
+        return self.documents(rows, owner, weights, documents)
+
     def fit_chunks(self, body: int) -> None:
         """Hear how many document tokens a chunk may have, before the first row is made."""
 

@@ -39,6 +39,12 @@ class LogitsReadout(PooledReadout):
         vectors, ordinals = self.split(rows)
         return self.merger(self.head.classify(vectors), owner, weights, documents, ordinals)  # type: ignore[no-any-return]
 
+    def condensed(self, rows: Tensor, weights: Tensor) -> Tensor:
+        return self.merged(self.head.classify(rows), weights) if self.condenses else super().condensed(rows, weights)
+
+    def of_condensed(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int) -> Tensor:
+        return self.merger(rows, owner, weights, documents)  # type: ignore[no-any-return]
+
     def base(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int) -> Tensor:
         vectors, ordinals = self.split(rows)
         nothing = self.head.classify(torch.zeros_like(vectors))

@@ -40,6 +40,7 @@ class PooledReadout(DocumentReadout):
         self.pooling = POOLINGS[pooling]
         self.merger = merger
         self.places_rows = merger.ordered
+        self.condenses = merger.associative and not merger.ordered
         self.head = head
 
     def rows(self, hidden: Tensor, batch: ChunkBatch) -> Tensor:
@@ -50,6 +51,11 @@ class PooledReadout(DocumentReadout):
 
     def row_recipe(self) -> str:
         return super().row_recipe() if self.learns_rows else f"{self.pooling_kind}{' numbered' * self.merger.ordered}"
+
+    def merged(self, rows: Tensor, weights: Tensor) -> Tensor:
+        """One document's rows (n, F), or what was made of them, as one (F,)."""
+        owner = torch.zeros(len(rows), dtype=torch.int64, device=rows.device)
+        return self.merger(rows, owner, weights, 1)[0]  # type: ignore[no-any-return]
 
     def split(self, rows: Tensor) -> tuple[Tensor, Tensor | None]:
         """Rows -> vectors (N, D), and the numbers of the chunks (N,) where the merger asks for them."""

@@ -36,6 +36,9 @@ class VectorsReadout(PooledReadout):
         vectors, ordinals = self.split(rows)
         return self.head.classify(self.merger(vectors, owner, weights, documents, ordinals))
 
+    def condensed(self, rows: Tensor, weights: Tensor) -> Tensor:
+        return self.merged(rows, weights) if self.condenses else super().condensed(rows, weights)
+
     def base(self, rows: Tensor, owner: Tensor, weights: Tensor, documents: int) -> Tensor:
         vectors, ordinals = self.split(rows)
         nothing = torch.zeros_like(vectors)
