@@ -19,26 +19,27 @@ BINS = 15
 class Calibration:
     """The pairs of confidence and correctness of each document, summed into bins.
 
-    A document with one label has one pair, its highest score and whether that label is right; one of any number of
-    labels has C: the score of each label and whether the document has it.
+    A document with one label has one pair, the score of its answer and whether that answer is right; one of any number
+    of labels has C: the score of each label and whether the document has it.
 
     Args:
         right: bool (B, C), the gold labels.
         probability: float (B, C), finite.
-        several: whether a document has any number of labels, not exactly one.
+        answer: bool (B, C), one label a document: the answer, which need not be the most probable label. None where a
+            document has any number of labels.
 
     Attributes:
         gaps: float64 (B, bins), for each document the sum of confidence minus correctness.
         pairs: pairs of one document.
     """
 
-    def __init__(self, right: NDArray[np.bool_], probability: NDArray[np.float64], several: bool) -> None:
-        if not several:
-            best = probability.argmax(axis=1)[:, None]
-            self._confidence = np.take_along_axis(probability, best, axis=1)
-            self._correct = np.take_along_axis(right, best, axis=1)
-        else:
+    def __init__(
+        self, right: NDArray[np.bool_], probability: NDArray[np.float64], answer: NDArray[np.bool_] | None
+    ) -> None:
+        if answer is None:
             self._confidence, self._correct = probability, right
+        else:
+            self._confidence, self._correct = probability[answer][:, None], right[answer][:, None]
         self.pairs = self._confidence.shape[1]
         self.gaps = np.zeros((len(right), BINS))
         documents = np.repeat(np.arange(len(right)), self.pairs)

@@ -79,11 +79,11 @@ def classification_metrics(
     Raises:
         UsageError: there is no document, or shapes or indices do not fit `labels`.
     """
-    names, probability = list(labels), np.asarray(scores, dtype=np.float64)
-    right, answer = _as_tables(gold, predicted, probability, len(names), several)
+    names, values = list(labels), np.asarray(scores, dtype=np.float64)
+    right, answer = _as_tables(gold, predicted, values, len(names), several)
     averaged = np.flatnonzero(right.any(axis=0)) if average_over is None else _columns(names, average_over)
-    answered = np.isfinite(probability).all(axis=1)
-    known, probability = right[answered], probability[answered]
+    answered = np.isfinite(values).all(axis=1)
+    known, probability = right[answered], values[answered]
 
     per_label = [
         _label_row(name, *columns)
@@ -95,7 +95,8 @@ def classification_metrics(
         _label_agreement(right, answer, several),
         {"log_loss": _log_losses(known, probability, several)},
     )
-    calibration = Calibration(known, probability, several)
+    said = answered if several else answered & answer.any(axis=1)
+    calibration = Calibration(right[said], values[said], None if several else answer[said])
     measures: dict[str, float | None] = {
         **{name: _mean(values) for name, values in of_labels.items()},
         "macro_f1": _mean(f1[averaged]),
@@ -103,7 +104,7 @@ def classification_metrics(
         "micro_f1": _f1(int((right & answer).sum()), int(right.sum()), int(answer.sum())),
         "macro_average_precision": _mean([value for value in precisions if value is not None]),
         **{name: _mean(values) for name, values in of_scores.items()},
-        "expected_calibration_error": _mean(calibration.error(np.ones((1, len(known))))) if len(known) else None,
+        "expected_calibration_error": _mean(calibration.error(np.ones((1, said.sum())))) if said.any() else None,
     }
 
     def resampled(counts: Floats) -> dict[str, Floats]:
@@ -137,7 +138,7 @@ def classification_metrics(
             **({"empty_documents": _EMPTY} if several else {}),
             "unanswered": "wrong wherever labels are compared, left out where scores are measured",
             "calibration": f"{BINS} bins of equal width of "
-            + ("the scores of all pairs of document and label" if several else "the highest score"),
+            + ("the scores of all pairs of document and label" if several else "the score of the answer"),
             "intervals": describe_intervals(resamples, seed, confidence),
             **({"macro_intervals": _MACRO_INTERVALS} if resamples else {}),
             "calibration_interval": _NO_INTERVAL,

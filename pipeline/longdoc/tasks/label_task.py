@@ -149,9 +149,10 @@ class LabelTask(DocumentTask):
         """
         raw = self.probabilities(logits)
         right = self.table_of(gold, raw.shape[1])
+        answer = None if self.several else self.given(raw, decisions)
         measures: dict[str, Any] = {
             "expected_calibration_error_unfitted": float(
-                Calibration(right, raw, self.several).error(np.ones((1, len(right))))[0]
+                Calibration(right, raw, answer).error(np.ones((1, len(right))))[0]
             ),
             "decisions": {
                 "fitted_on_documents": decisions.documents,

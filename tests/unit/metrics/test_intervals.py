@@ -48,7 +48,7 @@ def test_f1_and_average_precision_of_a_resample_equal_those_of_its_documents(nam
     names = [LABELS[label] for label in averaged]
     f1 = intervals.bootstrap_f1(gold, predicted, averaged, counts)
     precision = intervals.bootstrap_average_precision(gold, scores, averaged, counts)
-    calibration = Calibration(gold, scores, True).error(counts)
+    calibration = Calibration(gold, scores, None).error(counts)
     assert any(not resampled(gold, drawn)[:, 2].any() for drawn in counts), "some resample lacks a label of the data"
 
     for row, drawn in enumerate(counts):

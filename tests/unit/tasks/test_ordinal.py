@@ -20,7 +20,7 @@ from longdoc.metrics.ordinal import bootstrap_kappa, ordinal_metrics
 from longdoc.nn.readout import VectorsReadoutConfig
 from longdoc.pipeline import Pipeline
 from longdoc.tasks.ordinal import Ordinal
-from longdoc.types import Document
+from longdoc.types import Document, DocumentPrediction
 from readout_kit import every_readout
 from reference import ordinal as reference
 
@@ -59,6 +59,40 @@ def test_the_median_need_not_be_the_most_probable_label() -> None:
     assert [item.score for item in answer["labels"]] == pytest.approx([0.25, 0.4, 0.35])
     assert (answer["label"], answer["score"]) == ("b", pytest.approx(0.25))
     assert answer["logits"] == tuple(values)
+
+
+def test_calibration_is_of_the_answer_that_is_given_not_of_the_most_probable_label() -> None:
+    """Two documents with 0.4, 0.25, 0.35, whose answer is "b" at 0.25, and one with 0.1, 0.2, 0.7: "c" at 0.7.
+
+    Right are the first "b" and the "c": the bin of 0.25 is off by |2 * 0.25 - 1|, that of 0.7 by |0.7 - 1|.
+    """
+    median, plain = [0.4, 0.25, 0.35], [0.1, 0.2, 0.7]
+    logits = ORDINAL.scores_of(np.array([median, median, plain]), 1e-9)
+    measured = ORDINAL.measure(np.array([1, 0, 2]), logits, ("a", "b", "c"), resamples=0)
+    assert measured["accuracy"] == pytest.approx(2 / 3)
+    assert [(row["pairs"], row["confidence"], row["accuracy"]) for row in measured["calibration"]] == [
+        (2, pytest.approx(0.25), 0.5),
+        (1, pytest.approx(0.7), 1.0),
+    ]
+    assert measured["expected_calibration_error"] == pytest.approx((0.5 + 0.3) / 3)
+    assert measured["expected_calibration_error_unfitted"] == pytest.approx((0.5 + 0.3) / 3)
+    assert measured["choices"]["calibration"] == "15 bins of equal width of the score of the answer"
+
+
+def test_calibration_and_thresholds_of_a_page_are_of_the_same_scores() -> None:
+    grades, logits = ("a", "b", "c"), np.random.default_rng(0).normal(size=(40, 2))
+    gold = np.random.default_rng(1).integers(0, 3, 40)
+    texts = documents(*(grades[label] for label in gold))
+    results = [
+        DocumentPrediction(document.id, n_tokens=1, n_chunks=1, **ORDINAL.answer(row, grades, Decisions()))
+        for document, row in zip(texts, logits, strict=True)
+    ]
+    measured = ORDINAL.measure(gold, logits, grades, resamples=0)
+    judged = [outcome.judged[0] for outcome in ORDINAL.outcomes(texts, results, grades)]
+    assert (ORDINAL.probabilities(logits).argmax(axis=1) != ORDINAL.best(ORDINAL.probabilities(logits))).any()
+    for name, column in zip(("confidence", "accuracy"), zip(*judged, strict=True), strict=True):
+        binned = sum(row[name] * row["pairs"] for row in measured["calibration"])
+        assert binned == pytest.approx(sum(column)), name
 
 
 @pytest.mark.parametrize("huge", [1e3, 1e300, -1e300])
