@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -38,13 +39,27 @@ def calibration_words(rows: Sequence[Mapping[str, Any]], error: float, documents
         few = f"{counted(documents, 'answered document')} {'is' if documents == 1 else 'are'} too few"
         return f"{few} to say whether the model is too sure or too modest. The {numbers}."
     if abs(confidence - right) < _NEAR:
-        manner = "as sure as it may be"
+        manner = f"as sure as it should be, as far as {counted(documents, 'document')} can tell"
+    elif abs(confidence - right) <= 2 * _standard_error(confidence, right, documents):
+        manner = (
+            "neither clearly too sure nor clearly too modest: "
+            f"with {counted(documents, 'document')} the difference may be chance"
+        )
     else:
         manner = "too sure" if confidence > right else "too modest: it is right more often than it says"
     return (
         f"The model is on the whole {manner}. Its {numbers}; range by range, the two differ by {error:.3f} (expected "
         "calibration error)."
     )
+
+
+def _standard_error(confidence: float, right: float, documents: int) -> float:
+    """Of the share that comes true. Pairs of one document are not independent, so documents are counted.
+
+    The larger of two: as the share was found, and as it would be if scores were honest. All right, or all wrong, are
+    found by chance, too, and the first is 0 then.
+    """
+    return math.sqrt(max(share * (1 - share) for share in (confidence, right)) / documents)
 
 
 def interval_words(groups: Iterable[Group]) -> str:

@@ -269,11 +269,31 @@ def rows_of_two(confidence: float, accuracy: float) -> list[dict[str, Any]]:
     [
         (0.5, "on the whole too modest: it is right more often than it says. Its mean confidence is 0.625, and "),
         (0.9, "on the whole too sure. Its mean confidence is 0.925, and the share that comes true is 0.775; range"),
-        (0.71, "on the whole as sure as it may be. Its"),
+        (0.71, "on the whole as sure as it should be, as far as 100 documents can tell. Its"),
     ],
 )
 def test_too_sure_and_too_modest_are_told_apart(confidence: float, said: str) -> None:
-    assert said in calibration_words(rows_of_two(confidence, 0.7), 0.15, 10)
+    assert said in calibration_words(rows_of_two(confidence, 0.7), 0.15, 100)
+
+
+def test_a_difference_that_may_be_chance_is_no_verdict() -> None:
+    """Two standard errors of 0.367 are 0.176 with 30 documents, and 0.0176 with 3,000."""
+    row = {"confidence": 0.391, "accuracy": 0.367}
+    assert calibration_words([row | {"pairs": 30}], 0.024, 30) == (
+        "The model is on the whole neither clearly too sure nor clearly too modest: with 30 documents the difference "
+        "may be chance. Its mean confidence is 0.391, and the share that comes true is 0.367; range by range, the two "
+        "differ by 0.024 (expected calibration error)."
+    )
+    assert "on the whole too sure." in calibration_words([row | {"pairs": 3000}], 0.024, 3000)
+    assert "may be chance" in calibration_words([row | {"pairs": 3000}], 0.024, 30), "pairs of a document count once"
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_all_right_or_all_wrong_may_be_chance_too(share: float) -> None:
+    """Of 30 answers that are right with probability 0.95, all are right once in five times."""
+    row = {"confidence": 0.95 if share else 0.05, "accuracy": share}
+    assert "may be chance" in calibration_words([row | {"pairs": 30}], 0.05, 30)
+    assert "may be chance" not in calibration_words([row | {"pairs": 300}], 0.05, 300)
 
 
 def test_no_verdict_comes_from_few_documents() -> None:
