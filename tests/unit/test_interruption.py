@@ -50,3 +50,46 @@ print("went on")
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (75, "", "longdoc: stopped. Nothing is kept.\n")
+
+
+AT_AN_IMPORT = """
+import os, signal, sys
+from longdoc.cli import main
+
+class Hook:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), {number})
+
+sys.meta_path.insert(0, Hook())
+sys.argv[1:] = {arguments}
+main()
+print("went on")
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "kept"),
+    [
+        (
+            "train --data DATA --validation DATA --output OUT",
+            "Nothing was measured yet, so no model is kept: the same ",
+        ),
+        ("predict --model OUT --input DATA --output JOB", "Finished parts are kept: the same command goes on."),
+        ("evaluate --model OUT --data DATA --output REPORT", "Nothing is kept: the same command starts over."),
+    ],
+)
+@pytest.mark.parametrize("module", ["torch", "torch.distributed", "torch.nn.functional"])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+def test_a_command_that_is_stopped_while_torch_is_loaded_says_what_is_kept(
+    tmp_path: Path, command: str, kept: str, module: str, number: signal.Signals
+) -> None:
+    """`train` ended by SIGSEGV, SIGABRT or a traceback: what it would have said loaded torch once more."""
+    (tmp_path / "data.jsonl").write_text('{"text": "the rent is due", "label": "a"}\n' * 2)
+    places = {"DATA": "data.jsonl", "OUT": "out", "JOB": "job", "REPORT": "report"}
+    arguments = [str(tmp_path / places[word]) if word in places else word for word in command.split()]
+    code = AT_AN_IMPORT.format(module=module, number=int(number), arguments=arguments)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (75, ""), done.stderr
+    assert done.stderr.startswith(f"longdoc: stopped. {kept}"), done.stderr

@@ -13,6 +13,7 @@ from longdoc.cli.dry_run import DryRunOption
 from longdoc.cli.train_dry_run import show_forecast
 from longdoc.cli.training_display import show_training
 from longdoc.launched import speaks_for_all
+from longdoc.training.run_layout import BEST_SO_FAR, checkpoints_in
 
 __all__ = ["train"]
 
@@ -94,9 +95,6 @@ def train(
 
 def _kept(output: Path) -> str:
     """What a run leaves that was stopped at once."""
-    from longdoc.training.checkpointing import checkpoints_in
-    from longdoc.training.loop import BEST_SO_FAR
-
     if saved := checkpoints_in(output):
         return f"The same command goes on after step {int(saved[0].name.removeprefix('step-'))}."
     best = output / BEST_SO_FAR

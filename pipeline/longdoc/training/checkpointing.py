@@ -23,12 +23,10 @@ from safetensors.torch import load_file, save_file
 
 from longdoc.errors import CannotWriteError, CheckpointError
 from longdoc.files import write_folder
+from longdoc.training.run_layout import BEST_SO_FAR, CHECKPOINTS, checkpoints_in
 
 __all__ = [
-    "BEST",
-    "CHECKPOINTS",
     "Checkpoint",
-    "checkpoints_in",
     "clear_checkpoints",
     "keep_last",
     "read_checkpoint",
@@ -37,13 +35,7 @@ __all__ = [
     "write_checkpoint",
 ]
 
-CHECKPOINTS = "checkpoints"
-"""The folder in a run's folder; gone when the run has ended."""
-BEST = "best"
-"""The folder in there with the model of the best epoch so far."""
-
 _MANIFEST, _STATE = "manifest.json", "state.json"
-_NAME = re.compile(r"step-\d{6,}")
 _LEFTOVER = re.compile(r"\..+\.(\d+(-[0-9a-f]{8})?|[0-9a-f]{12})\.tmp")
 """How `longdoc.files` names what is not whole yet."""
 
@@ -59,13 +51,6 @@ class Checkpoint:
 
     numbers: dict[str, Any] = field(default_factory=dict)
     tensors: dict[str, dict[str, torch.Tensor]] = field(default_factory=dict)
-
-
-def checkpoints_in(output: Path) -> list[Path]:
-    """The checkpoint folders of a run's folder, newest first; whether they are whole is not looked at."""
-    folder = output / CHECKPOINTS
-    found = [path for path in folder.iterdir() if _NAME.fullmatch(path.name)] if folder.is_dir() else []
-    return sorted(found, key=lambda path: int(path.name.removeprefix("step-")), reverse=True)
 
 
 def write_checkpoint(output: Path, step: int, checkpoint: Checkpoint) -> Path:
@@ -144,7 +129,7 @@ def clear_checkpoints(output: Path) -> None:
     for checkpoint in checkpoints_in(output):
         remove_checkpoint(checkpoint)
     remove_leftovers(output)
-    shutil.rmtree(folder / BEST, ignore_errors=True)
+    shutil.rmtree(output / BEST_SO_FAR, ignore_errors=True)
     with suppress(OSError):  # not empty, or not there
         folder.rmdir()
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from longdoc.errors import LongDocError
 from longdoc.text.chunking import PreparedDocument
-from longdoc.training.checkpointing import checkpoints_in
 from longdoc.training.chunk_sampling import sampled_chunks
 from longdoc.training.frozen_rows import rows_in_bytes
 from longdoc.training.run import TrainingRun
+from longdoc.training.run_layout import checkpoints_in
 from longdoc.training.saving import Unfinished
 from longdoc.training.trial import Trial, try_micro_batch
 

@@ -12,20 +12,21 @@ from longdoc.files import make_folder
 from longdoc.interruption import Interruption
 from longdoc.pipeline import Pipeline
 from longdoc.training.as_it_was import AsItWas
-from longdoc.training.checkpointing import CHECKPOINTS, clear_checkpoints
+from longdoc.training.checkpointing import clear_checkpoints
 from longdoc.training.curves import write_curves
 from longdoc.training.frozen_rows import FrozenRows
 from longdoc.training.metrics_file import MetricsFile
 from longdoc.training.one_at_a_time import one_at_a_time
 from longdoc.training.processes import unless_others_are_gone
 from longdoc.training.progress import TrainingProgress, TrainingReport
-from longdoc.training.run import BEST_SO_FAR, TrainingRun
+from longdoc.training.run import TrainingRun
+from longdoc.training.run_layout import CHECKPOINTS
 from longdoc.training.saving import Unfinished
 from longdoc.training.settings import TrainingConfig
 from longdoc.training.trackers import check_tracker, tracked
 from longdoc.types import Document
 
-__all__ = ["BEST_SO_FAR", "TrainingProgress", "TrainingReport", "fine_tune"]
+__all__ = ["TrainingProgress", "TrainingReport", "fine_tune"]
 
 
 @one_at_a_time()

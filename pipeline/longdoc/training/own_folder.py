@@ -6,8 +6,9 @@ from pathlib import Path
 
 from longdoc.checkpoints.native import LAST_FILES, refuse_other_model
 from longdoc.errors import UsageError
-from longdoc.training.checkpointing import CHECKPOINTS, clear_checkpoints
+from longdoc.training.checkpointing import clear_checkpoints
 from longdoc.training.curves import CURVES
+from longdoc.training.run_layout import CHECKPOINTS
 
 __all__ = ["CONFIGURATION", "refuse_finished", "refuse_foreign"]
 

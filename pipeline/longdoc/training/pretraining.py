@@ -28,7 +28,6 @@ from longdoc.text.tokenizing import DocumentTokenizer
 from longdoc.training.as_it_was import AsItWas
 from longdoc.training.checkpointing import clear_checkpoints
 from longdoc.training.curves import write_curves
-from longdoc.training.loop import BEST_SO_FAR
 from longdoc.training.metrics_file import MetricsFile
 from longdoc.training.optimizer import build_optimizer, freeze_parts
 from longdoc.training.pretraining_data import Corpus, MaskedBatch, masked_batches, steps_of_epoch
@@ -36,6 +35,7 @@ from longdoc.training.pretraining_loss import MaskedLanguageModel
 from longdoc.training.pretraining_masking import MaskedChunk, Masking
 from longdoc.training.pretraining_settings import PretrainingConfig
 from longdoc.training.progress import TrainingProgress
+from longdoc.training.run_layout import BEST_SO_FAR
 from longdoc.training.schedules import Schedule
 
 __all__ = ["LanguageModelling", "PretrainingReport", "pretrain_encoder"]

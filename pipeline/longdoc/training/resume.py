@@ -21,7 +21,8 @@ import torch
 import yaml
 
 from longdoc.errors import CheckpointError, UsageError
-from longdoc.training.checkpointing import Checkpoint, checkpoints_in, read_checkpoint
+from longdoc.training.checkpointing import Checkpoint, read_checkpoint
+from longdoc.training.run_layout import checkpoints_in
 from longdoc.types import Document
 
 __all__ = ["Identity", "find_unfinished"]

@@ -16,7 +16,6 @@ from longdoc.files import make_folder, write_text
 from longdoc.interruption import Interruption
 from longdoc.pipeline import Pipeline
 from longdoc.training.averages import Average
-from longdoc.training.checkpointing import BEST, CHECKPOINTS
 from longdoc.training.chunk_sampling import check_sampling, sampled_chunks
 from longdoc.training.data import EpochSampler, build_examples, check_readable
 from longdoc.training.decisions import fit_on_validation
@@ -30,6 +29,7 @@ from longdoc.training.processes import gathered, start_accelerator
 from longdoc.training.progress import TrainingProgress, TrainingReport
 from longdoc.training.recomputing import recompute_layers
 from longdoc.training.resume import Identity
+from longdoc.training.run_layout import BEST_SO_FAR
 from longdoc.training.run_state import RunState
 from longdoc.training.saving import Saver, Unfinished
 from longdoc.training.schedules import Schedule
@@ -39,12 +39,9 @@ from longdoc.training.steps import StepGivenUp, Stepper, Wishes
 from longdoc.training.validation import Validator
 from longdoc.types import Document
 
-__all__ = ["BEST_SO_FAR", "TrainingRun"]
+__all__ = ["TrainingRun"]
 
 _log = logging.getLogger(__name__)
-
-BEST_SO_FAR = Path(CHECKPOINTS, BEST)
-"""Where a run that is still going keeps the model folder of its best epoch; gone when the run has ended."""
 
 
 class TrainingRun:

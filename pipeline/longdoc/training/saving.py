@@ -12,9 +12,7 @@ from typing import Literal
 
 from longdoc.errors import UsageError
 from longdoc.training.checkpointing import (
-    CHECKPOINTS,
     Checkpoint,
-    checkpoints_in,
     clear_checkpoints,
     keep_last,
     remove_checkpoint,
@@ -23,6 +21,7 @@ from longdoc.training.checkpointing import (
 )
 from longdoc.training.metrics_file import MetricsFile
 from longdoc.training.resume import Identity, find_unfinished
+from longdoc.training.run_layout import CHECKPOINTS, checkpoints_in
 from longdoc.training.run_state import RunState
 from longdoc.training.settings import TrainingConfig
 

@@ -12,8 +12,8 @@ import pytest
 
 from longdoc.pipeline import Pipeline
 from longdoc.training import run as running
-from longdoc.training.checkpointing import checkpoints_in
 from longdoc.training.run import TrainingRun
+from longdoc.training.run_layout import checkpoints_in
 from longdoc.training.validation import Validator
 from training_kit import documents, lines, run, stopped
 

@@ -10,8 +10,8 @@ import torch
 import longdoc as library
 from longdoc.api import train_with_report
 from longdoc.tasks import task_named
-from longdoc.training.loop import BEST_SO_FAR
 from longdoc.training.progress import TrainingProgress
+from longdoc.training.run_layout import BEST_SO_FAR
 from longdoc.training.selection import BestEpoch, chosen_metric
 from longdoc.types import Document
 from nn_kit import tiny_model

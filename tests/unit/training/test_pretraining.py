@@ -17,11 +17,11 @@ from longdoc.api import build_pipeline, pretrain
 from longdoc.checkpoints import load_encoder
 from longdoc.checkpoints.language_models import load_language_model
 from longdoc.errors import ConfigurationError, DataError, UsageError
-from longdoc.training.loop import BEST_SO_FAR
 from longdoc.training.pretraining import PretrainingReport
 from longdoc.training.pretraining_data import read_corpus
 from longdoc.training.pretraining_masking import IGNORED, Masking
 from longdoc.training.progress import TrainingProgress
+from longdoc.training.run_layout import BEST_SO_FAR
 from longdoc.types import Document, DocumentFailure
 
 pytestmark = pytest.mark.usefixtures("minilm_folder")

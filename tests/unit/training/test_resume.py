@@ -18,7 +18,8 @@ from safetensors.torch import load_file
 from longdoc.errors import CheckpointError, UsageError
 from longdoc.model import LongDocModel
 from longdoc.pipeline import Pipeline
-from longdoc.training.checkpointing import checkpoints_in, read_checkpoint
+from longdoc.training.checkpointing import read_checkpoint
+from longdoc.training.run_layout import checkpoints_in
 from longdoc.types import ChunkBatch, Document
 from training_kit import documents, lines, run, stopped
 
