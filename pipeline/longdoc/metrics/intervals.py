@@ -23,6 +23,8 @@ __all__ = [
     "bootstrap_means",
     "bootstrap_regression",
     "describe_intervals",
+    "more_than_rounding",
+    "without_rounding",
 ]
 
 Floats = NDArray[np.float64]
@@ -30,6 +32,7 @@ Bools = NDArray[np.bool_]
 
 FEWEST_DOCUMENTS = 10
 """Documents behind a measure, below which it has no interval: resamples of so few hardly differ from them."""
+_ROUNDING = 1e-12  # of values of size 1; what a few thousand additions leave of a difference that is none
 _BLOCK = 4_000_000  # elements of a table of counts: 32 MB
 
 
@@ -77,6 +80,19 @@ def bootstrap_intervals(
 def _vary(values: Floats) -> bool:
     """Whether values differ by more than rounding."""
     return bool(np.ptp(values) > 1e-9 * np.abs(values).max())
+
+
+def without_rounding(differences: Floats, size: ArrayLike = 1.0) -> Floats:
+    """Exactly 0 where a difference of values of this size is only rounding; NaN stays.
+
+    A kappa or a correlation that is none would be -1e-15 in one resample and 2e-15 in another, as if it varied.
+    """
+    return np.where(np.abs(differences) <= _ROUNDING * np.asarray(size), 0.0, differences)
+
+
+def more_than_rounding(values: Floats) -> bool:
+    """Whether numbers, at least one, differ by more than rounding."""
+    return bool(np.ptp(values) > _ROUNDING * np.abs(values).max())
 
 
 def describe_intervals(resamples: int, seed: int, confidence: float) -> str:
@@ -166,16 +182,23 @@ def bootstrap_regression(gold: Floats, predicted: Floats, counts: Floats) -> dic
         return _ratio(counts @ values, drawn)
 
     # Moments around the overall means, so that large values with a small spread keep their digits.
-    g, p = (values - values.sum() / max(1, len(values)) for values in (gold, predicted))
+    g, p = (_centred(values) for values in (gold, predicted))
     squares = mean((gold - predicted) ** 2)
     gold_variance, predicted_variance = (_without_roundoff(mean(v**2) - mean(v) ** 2, v) for v in (g, p))
     covariance = mean(g * p) - mean(g) * mean(p)
     return {
         "mae": mean(np.abs(gold - predicted)),
         "rmse": np.sqrt(squares),
-        "r2": 1 - _ratio(squares, gold_variance),
-        "pearson": _ratio(covariance, np.sqrt(gold_variance * predicted_variance)),
+        "r2": without_rounding(1 - _ratio(squares, gold_variance)),
+        "pearson": without_rounding(_ratio(covariance, np.sqrt(gold_variance * predicted_variance))),
     }
+
+
+def _centred(values: Floats) -> Floats:
+    """Less their mean; exactly 0 where they are all the same but for rounding."""
+    if not len(values) or not more_than_rounding(values):
+        return np.zeros(len(values))
+    return np.asarray(values - values.mean())
 
 
 def _without_roundoff(variance: Floats, centred: Floats) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from longdoc.errors import UsageError
-from longdoc.metrics.intervals import Floats, bootstrap_intervals, bootstrap_means
+from longdoc.metrics.intervals import Floats, bootstrap_intervals, bootstrap_means, without_rounding
 
 __all__ = ["bootstrap_kappa", "ordinal_metrics"]
 
@@ -63,4 +63,4 @@ def bootstrap_kappa(gold: NDArray[Any], predicted: NDArray[Any], counts: Floats)
     means = bootstrap_means({"g": g, "p": p, "gg": g * g, "pp": p * p, "seen": (g - p) ** 2}, counts)
     chance = means["gg"] + means["pp"] - 2 * means["g"] * means["p"]
     defined = chance > 1e-12
-    return np.asarray(1 - np.divide(means["seen"], chance, out=np.full(len(chance), np.nan), where=defined))
+    return without_rounding(1 - np.divide(means["seen"], chance, out=np.full(len(chance), np.nan), where=defined))

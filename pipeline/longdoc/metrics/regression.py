@@ -8,7 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from longdoc.errors import UsageError
-from longdoc.metrics.intervals import bootstrap_intervals, bootstrap_regression, describe_intervals
+from longdoc.metrics.intervals import (
+    bootstrap_intervals,
+    bootstrap_regression,
+    describe_intervals,
+    more_than_rounding,
+    without_rounding,
+)
 
 __all__ = ["regression_metrics"]
 
@@ -38,7 +44,7 @@ def regression_metrics(
     answered = np.isfinite(answer)
     right, answer = right[answered], answer[answered]
     some = len(right) > 0
-    varies = some and bool(np.ptp(right) > 0)
+    varies = some and more_than_rounding(right)
 
     def resampled(counts: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
         return bootstrap_regression(right, answer, counts[:, answered])
@@ -49,8 +55,10 @@ def regression_metrics(
         "unanswered": int((~answered).sum()),
         "mae": float(mean_absolute_error(right, answer)) if some else None,
         "rmse": float(root_mean_squared_error(right, answer)) if some else None,
-        "r2": float(r2_score(right, answer)) if varies else None,
-        "pearson": float(np.corrcoef(right, answer)[0, 1]) if varies and np.ptp(answer) > 0 else None,
+        "r2": float(without_rounding(r2_score(right, answer))) if varies else None,
+        "pearson": (
+            float(without_rounding(np.corrcoef(right, answer)[0, 1])) if varies and more_than_rounding(answer) else None
+        ),
         "intervals": bootstrap_intervals(resampled, len(answered), resamples, seed, confidence, behind),
         "choices": {
             "unanswered": "left out of every measure",

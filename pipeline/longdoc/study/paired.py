@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longdoc.errors import counted
-from longdoc.metrics.intervals import FEWEST_DOCUMENTS
+from longdoc.metrics.intervals import FEWEST_DOCUMENTS, without_rounding
 from longdoc.study.comparison import Entry
 from longdoc.tasks.compared_task import ComparedTask
 
@@ -48,7 +48,8 @@ def paired_test(entries: Sequence[Entry], gold: NDArray[Any], task: ComparedTask
         return {}
     drawn = np.random.default_rng(seed).multinomial(len(gold), np.full(len(gold), 1 / len(gold)), size=RESAMPLES)
     counts = np.concatenate([np.ones((1, len(gold))), drawn.astype(np.float64)])  # the documents themselves first
-    differences = task.resampled(gold, whole.answers, counts) - task.resampled(gold, part.answers, counts)
+    of_all, of_part = (task.resampled(gold, entry.answers, counts) for entry in (whole, part))
+    differences = without_rounding(of_all - of_part, np.maximum(np.abs(of_all), np.abs(of_part)))
     resampled = differences[1:][np.isfinite(differences[1:])]
     if not len(resampled):
         return {}

@@ -185,3 +185,9 @@ def test_rounding_is_no_variation():
     )
     assert found["third"] is None
     assert found["first"] is not None
+
+
+def test_a_difference_that_is_rounding_is_none():
+    found = intervals.without_rounding(np.array([1e-15, -1e-15, 1e-6, np.nan, -2e-9]), np.array([1, 1, 1, 1, 1e4]))
+    assert found.tolist() == pytest.approx([0.0, 0.0, 1e-6, np.nan, 0.0], abs=0, nan_ok=True)
+    assert not np.signbit(found[1]), "-0.0 reads as less than nothing"

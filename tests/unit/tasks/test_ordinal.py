@@ -176,6 +176,15 @@ def test_measures_are_those_of_scikit_learn(pairs: list[tuple[int, int]]) -> Non
         assert metrics["quadratic_weighted_kappa"] == pytest.approx(expected)
 
 
+def test_one_answer_for_all_has_a_kappa_of_zero_and_no_interval() -> None:
+    """It was -0.000 with the interval from -0.000 to 0.000: rounding noise."""
+    for gold, answer in ((np.arange(31) % 3, 1), (np.arange(97) % 5, 3)):
+        metrics = ordinal_metrics(gold, np.full(len(gold), answer))
+        assert str(metrics["quadratic_weighted_kappa"]) == "0.0"
+        assert metrics["intervals"]["quadratic_weighted_kappa"] is None
+        assert metrics["intervals"]["mae"] is not None
+
+
 def test_a_resample_of_kappa_is_that_of_its_documents() -> None:
     random = np.random.default_rng(0)
     gold = random.integers(0, 4, 30)
