@@ -84,6 +84,8 @@ def train(
             noun = counted(number, "validation document")
             typer.echo(f"longdoc: {noun} without an answer, counted as wrong.", err=True)
         chosen = f"epoch {report.best_epoch} kept, {report.metric} {report.best:.4f}" if report.best_epoch else "kept"
+        if report.epochs_alike > 1 and report.metric != "loss":
+            chosen += f" as in {counted(report.epochs_alike - 1, 'other epoch')}, for its loss"
         if report.stopped_early:
             chosen += ", and none better came after it"
         if speaks_for_all():

@@ -45,6 +45,7 @@ class TrainingReport:
         best_epoch: counted from 1; 0 when there was no validation set (the last epoch is kept).
         metric: name of the metric that chose it.
         best: its value on the validation documents.
+        epochs_alike: how many epochs had that value; the one with the lowest loss of them was kept.
         validation: all metrics of the best epoch.
         empty_documents: training documents without a token, left out.
         unreadable_documents: training documents that the tokenizer hardly knows, left out, as they would not be
@@ -58,6 +59,7 @@ class TrainingReport:
     best_epoch: int = 0
     metric: str = "loss"
     best: float = math.nan
+    epochs_alike: int = 0
     validation: dict[str, Any] = field(default_factory=dict)
     train_documents: int = 0
     validation_documents: int = 0

@@ -243,7 +243,8 @@ class TrainingRun:
         scores = metrics_of(self.pipeline, documents, results, resamples=0)
         metrics.write(step=self.report.steps, epoch=epoch + 1, split="validation", **scores)
         value = float("nan" if scores[self.best.metric] is None else scores[self.best.metric])
-        improved = self.best.offer(epoch + 1, value, results, self.model)
+        loss = float("nan" if scores["loss"] is None else scores["loss"])
+        improved = self.best.offer(epoch + 1, value, results, self.model, loss)
         self._tell("validate", epoch + 1, len(documents), len(documents), metric=value, improved=improved)
         if improved and self.accelerator.is_main_process and not self.frozen:
             # An epoch of a whole encoder takes long: it must survive a crash.
@@ -262,7 +263,7 @@ class TrainingRun:
         patience = self.settings.early_stopping_patience
         self.report.stopped_early = (
             patience is not None
-            and epoch + 1 - self.best.epoch >= patience
+            and epoch + 1 - self.best.reached >= patience
             and epoch + 1 < self.settings.num_train_epochs
         )
         return self.report.stopped_early
@@ -278,6 +279,7 @@ class TrainingRun:
         merge_adapters(self.model)
         if self.best.weights is not None:
             self.report.best_epoch, self.report.best = self.best.epoch, self.best.value
+            self.report.epochs_alike = self.best.alike
             fit_on_validation(self.pipeline, self.validation, self.best.results, self.settings.decisions)
             self.report.validation = metrics_of(self.pipeline, self.validation, self.best.results)
             self.report.unanswered_validation = sum(not result.ok for result in self.best.results)

@@ -67,6 +67,9 @@ class RunState:
                 "best": {
                     "epoch": self.best.epoch,
                     "value": None if math.isnan(self.best.value) else self.best.value,
+                    "loss": None if math.isnan(self.best.loss) else self.best.loss,
+                    "reached": self.best.reached,
+                    "alike": self.best.alike,
                     "kept": self.best.weights is not None,
                 },
                 "micro_batch_tokens": [tokens for _, tokens in states],
@@ -98,6 +101,9 @@ class RunState:
         self.average.loss, self.average.documents = numbers["average"]
         best = numbers["best"]
         self.best.epoch, self.best.value = best["epoch"], math.nan if best["value"] is None else best["value"]
+        loss = best.get("loss")  # runs that an earlier version has begun do not know it
+        self.best.loss = math.nan if loss is None else loss
+        self.best.reached, self.best.alike = best.get("reached", best["epoch"]), best.get("alike", 1)
         if best["kept"]:
             device = stepper.accelerator.device
             self.best.weights = frozen | {name: tensor.to(device) for name, tensor in tensors["best"].items()}

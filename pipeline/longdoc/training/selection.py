@@ -1,4 +1,5 @@
-"""Which epoch is kept: the best by one metric on the validation documents."""
+"""Which epoch is kept: the best by one metric on the validation documents, and of those that are as good by it the one
+with the lowest loss there, since a measure that counts answers does not see how far from right they are."""
 
 from __future__ import annotations
 
@@ -42,6 +43,9 @@ class BestEpoch:
         lower_is_better: of it.
         epoch: counted from 1; 0 before the first validation.
         value: of the metric then.
+        loss: on the validation documents then.
+        reached: the epoch that was the first with that value.
+        alike: how many epochs had it.
         results: the answers for the validation documents then.
         weights: of the model then.
     """
@@ -50,14 +54,29 @@ class BestEpoch:
     lower_is_better: bool = False
     epoch: int = 0
     value: float = math.nan
+    loss: float = math.nan
+    reached: int = 0
+    alike: int = 0
     results: list[DocumentResult] = field(default_factory=list)
     weights: dict[str, torch.Tensor] | None = None
 
-    def offer(self, epoch: int, value: float, results: list[DocumentResult], model: LongDocModel) -> bool:
-        """Keep this epoch if it is the first or better; a NaN is never better. True when it was kept."""
-        if self.weights is not None and not self._better(value):
+    def offer(
+        self, epoch: int, value: float, results: list[DocumentResult], model: LongDocModel, loss: float = math.nan
+    ) -> bool:
+        """Keep this epoch if it is the first, better, or as good with a lower loss; a NaN is never better.
+
+        Returns:
+            Whether it was kept.
+        """
+        if self.weights is None or self._better(value):
+            self.reached, self.alike = epoch, 1
+        elif value == self.value:
+            self.alike += 1
+            if not loss < self.loss:
+                return False
+        else:
             return False
-        self.epoch, self.value, self.results = epoch, value, results
+        self.epoch, self.value, self.results, self.loss = epoch, value, results, loss
         self.weights = {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
         return True
 

@@ -72,7 +72,7 @@ class TrainingConfig(Config):
     count for less; both with `label_smoothing`. Validation measures plain cross entropy."""
     metric_for_best_model: str = "auto"
     """The validation metric whose best epoch is kept: `auto` is macro_f1 for labels, rmse for numbers, `loss` works
-    everywhere."""
+    everywhere. Of epochs that are as good, the one with the lowest validation loss is kept."""
     early_stopping_patience: int | None = Field(default=None, ge=1)
     """Stop after so many epochs in a row without a better value of that metric; None: all epochs are trained."""
     decisions: DecisionConfig = DecisionConfig()

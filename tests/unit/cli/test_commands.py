@@ -156,7 +156,12 @@ def test_inspecting_chunks_uses_the_chunking_of_the_model(run, model: Path, data
     own = json.loads(run("inspect", "chunks", "--model", model, "--input", data, "--json").output)
     assert max(chunk["size"] for chunk in own[0]["chunks"]) == 32
     result = run("inspect", "chunks", "--model", model, "--input", data, "--limit", 1)
-    assert result.output.endswith("1 document shown, in chunks of 32 that share 8\n")
+    assert result.output.endswith(
+        "only the first 1 document shown, in chunks of 32 that share 8; there are more, `--limit` says how many to "
+        "show\n"
+    )
+    whole = run("inspect", "chunks", "--model", model, "--input", data, "--limit", 6)
+    assert whole.output.endswith("\n6 documents shown, in chunks of 32 that share 8\n")
     wider = json.loads(
         run("inspect", "chunks", "--model", model, "--input", data, "--json", "--set", "chunking.size=64").output
     )
@@ -528,4 +533,18 @@ def test_a_comparison_refuses_a_place_for_rows_before_it_reads_a_document(run, t
                f"training.rows_folder={tmp_path / 'rows'}", expect=2).output  # fmt: skip
     assert told == (
         f"longdoc: `training.rows_folder` must be a folder, but {tmp_path / 'rows'} is a file. Name another folder.\n"
+    )
+
+
+@pytest.mark.parametrize(("alike", "said"), [(1, ""), (2, " as in 1 other epoch, for its loss")])
+def test_the_closing_line_says_that_the_metric_did_not_choose_alone(
+    run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alike: int, said: str
+) -> None:
+    from longdoc.training.progress import TrainingReport
+
+    report = TrainingReport(3, "strict_f1", 0.0, alike, train_documents=6, steps=9, seconds=1.0)
+    monkeypatch.setattr("longdoc.api.train_with_report", lambda *_, **__: (None, report))
+    told = run("train", "--data", data, "--validation", data, "--output", tmp_path / "m").output.splitlines()[-1]
+    assert told == (
+        f"trained on 6 documents in 9 steps and 1 s; epoch 3 kept, strict_f1 0.0000{said}; model in {tmp_path / 'm'}"
     )

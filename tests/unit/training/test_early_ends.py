@@ -24,13 +24,15 @@ GIVEN: dict[str, Any] = {"train": documents(4), "validation": documents(3, 50, "
 """One step an epoch."""
 
 
-def score_epochs(monkeypatch: pytest.MonkeyPatch, scores: Sequence[float]) -> None:
-    """The macro F1 on the validation documents after each epoch is this."""
+def score_epochs(
+    monkeypatch: pytest.MonkeyPatch, scores: Sequence[float], losses: Sequence[float] | None = None
+) -> None:
+    """The macro F1 on the validation documents after each epoch is this, and their loss; else it rises."""
     measure, validate = running.metrics_of, TrainingRun.validate
     at = [0]
 
     def scored(*given: Any, **named: Any) -> dict[str, Any]:
-        return measure(*given, **named) | {"macro_f1": scores[at[0]]}
+        return measure(*given, **named) | {"macro_f1": scores[at[0]], "loss": losses[at[0]] if losses else at[0]}
 
     def noted(self: TrainingRun, epoch: int, metrics: Any) -> None:
         at[0] = epoch
@@ -98,3 +100,18 @@ def test_ctrl_c_while_validation_documents_are_answered_is_gone_on_with(
     assert [path.name for path in checkpoints_in(tmp_path / "cut")] == ["step-000002"]
     run(tiny_pipeline, tmp_path / "cut", "num_train_epochs=3", **GIVEN)
     assert lines(tmp_path / "cut") == lines(tmp_path / "whole")
+
+
+def test_epochs_that_are_as_good_by_the_metric_are_no_reason_to_go_on_and_the_lowest_loss_is_kept(
+    tiny_pipeline: Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    score_epochs(monkeypatch, [0.5, 0.6, 0.6, 0.6, 0.6, 0.9], [9.0, 3.0, 1.0, 2.0, 0.5, 0.1])
+    settings = ("num_train_epochs=6", "early_stopping_patience=2")
+    report = run(tiny_pipeline, tmp_path / "whole", *settings, **GIVEN)
+    assert (report.best_epoch, report.best, report.epochs_alike, report.stopped_early) == (3, 0.6, 3, True)
+    assert report.epochs == 4
+    stopped(tiny_pipeline, tmp_path / "cut", *settings, stop_after=3, **GIVEN)
+    gone_on = run(tiny_pipeline, tmp_path / "cut", *settings, **GIVEN)
+    assert (gone_on.best_epoch, gone_on.epochs_alike, gone_on.steps) == (3, 3, 4)
+    read = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "cut")]
+    assert read[0] == read[1]

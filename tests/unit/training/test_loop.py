@@ -58,6 +58,15 @@ def test_the_kept_epoch_is_the_best_one_and_not_the_last(tmp_path: Path) -> None
     assert best.weights["encoder.word.weight"][0, 0] == 3.0, "a copy, not the model's own tensor"
 
 
+def test_of_epochs_that_are_as_good_the_one_with_the_lowest_loss_is_kept() -> None:
+    """Where no epoch finds a span, or grades come out alike, the first one was kept, which has learned the least."""
+    best, model = BestEpoch("strict_f1"), tiny_model()
+    values, losses = [0.0, 0.0, 0.0, 0.0, 0.5, 0.5], [2.1, 1.1, 1.3, float("nan"), 3.0, 2.0]
+    kept = [best.offer(n, v, [], model, loss) for n, (v, loss) in enumerate(zip(values, losses, strict=True), 1)]
+    assert kept == [True, True, False, False, True, True]
+    assert (best.epoch, best.reached, best.alike, best.loss) == (6, 5, 2, 2.0)
+
+
 @pytest.mark.parametrize("metric", ["loss", "rmse", "mae"])
 def test_errors_are_better_when_they_are_lower(metric: str) -> None:
     best, model = BestEpoch(metric, metric in task_named("regression").lower_is_better), tiny_model()
