@@ -75,7 +75,7 @@ def describe_chunks(
 
 
 def chunk_table(description: dict[str, Any]) -> str:
-    """The same as a plain table."""
+    """The same as a plain table. Chunks are counted from 1, as in evidence; tokens are half-open ranges from 0."""
     if description["reason"]:
         return f"{description['id']}: no chunks ({description['reason']})\n"
     bordered = "begins" in description["chunks"][0]
@@ -90,7 +90,7 @@ def chunk_table(description: dict[str, Any]) -> str:
     ]
     for chunk in description["chunks"]:
         tokens, core, characters = (f"{a}-{b}" for a, b in (chunk["tokens"], chunk["core"], chunk["characters"]))
-        lines.append(f"{chunk['ordinal']:>6} {tokens:>17} {core:>17} {characters:>19} {chunk['size']:>5}")
+        lines.append(f"{chunk['ordinal'] + 1:>6} {tokens:>17} {core:>17} {characters:>19} {chunk['size']:>5}")
         if bordered:
             lines[-1] += f" {chunk['begins']:>12} {chunk['ends']:>10}"
     return "\n".join(lines) + "\n"

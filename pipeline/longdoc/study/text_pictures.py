@@ -57,14 +57,15 @@ def draw_lengths(counts: Sequence[int], report: LengthReport, path: Path) -> Non
     save_figure(plt, figure, path)
 
 
-def draw_chunks(descriptions: Sequence[Mapping[str, Any]], path: Path) -> None:
+def draw_chunks(descriptions: Sequence[Mapping[str, Any]], path: Path, more: bool = False) -> None:
     """One row a chunk: the tokens that are shown to the encoder, and over them the core that it answers for.
 
-    Ids are not drawn: documents are numbered as in the table.
+    Ids are not drawn: documents are numbered as in the table. Chunks are counted from 1, as everywhere people read.
 
     Args:
         descriptions: of `describe_chunks`.
         path: .png or .svg.
+        more: whether there are documents beyond these.
 
     Raises:
         UsageError: no document has a chunk.
@@ -83,16 +84,18 @@ def draw_chunks(descriptions: Sequence[Mapping[str, Any]], path: Path) -> None:
         label_shown, label_core = ("shown", "answered for") if not place else (None, None)
         axis.barh(place, end - start, left=start, height=0.8, color=_SHOWN, label=label_shown)
         axis.barh(place, core_end - core_start, left=core_start, height=0.45, color=_CORE, label=label_core)
-    names = [f"{number}: chunk {chunk['ordinal']}" for number, chunk in rows]
+    names = [f"{number}: chunk {chunk['ordinal'] + 1}" for number, chunk in rows]
     axis.set_yticks(range(len(rows)), names, fontsize=7)
     axis.invert_yaxis()
     axis.set_xlabel("token of the document")
     left_out = sum(max(0, len(description["chunks"]) - _MOST_CHUNKS) for description in descriptions)
-    more = f"; {left_out} more chunks not drawn" if left_out else ""
+    rest = f"; {left_out} more chunks not drawn" if left_out else ""
     documents = sum(bool(description["chunks"]) for description in descriptions)
     if empty := len(descriptions) - documents:
-        more += f"; {counted(empty, 'document')} without a chunk"
-    axis.set_title(f"{counted(documents, 'document')}, {counted(len(rows), 'chunk')}{more}", fontsize=9)
+        rest += f"; {counted(empty, 'document')} without a chunk"
+    if more:
+        rest += "; the documents after these are left out"
+    axis.set_title(f"{counted(documents, 'document')}, {counted(len(rows), 'chunk')}{rest}", fontsize=9)
     axis.legend(fontsize=8)
     save_figure(plt, figure, path)
 

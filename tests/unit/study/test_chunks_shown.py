@@ -18,7 +18,9 @@ def test_a_question_takes_its_room_from_every_chunk() -> None:
     assert described["question_tokens"] == 3, "two words and one more separator: <s> who b1 </s> ... </s>"
     assert [chunk["tokens"] for chunk in described["chunks"]] == [[0, 7], [5, 12], [10, 17], [15, 20]]
     assert [chunk["size"] for chunk in described["chunks"]] == [12, 12, 12, 10]
-    assert "20 read, 0.0% unknown; 3 of each chunk for the question\n" in chunk_table(described)
+    table = chunk_table(described)
+    assert "20 read, 0.0% unknown; 3 of each chunk for the question\n" in table
+    assert [line.split()[0] for line in table.splitlines()[2:]] == ["1", "2", "3", "4"], "as in evidence"
 
 
 @pytest.mark.parametrize("document", [ASKED, Document(id="d", text=ASKED.text)])

@@ -45,3 +45,11 @@ def test_the_title_counts_the_documents_that_are_drawn(drawn: list[Any], tmp_pat
     chunk = {"ordinal": 0, "tokens": [0, 9], "core": [0, 9]}
     draw_chunks([{"chunks": [chunk]}, {"chunks": []}, {"chunks": [chunk, chunk]}], tmp_path / "chunks.png")
     assert drawn[0].axes[0].get_title() == "2 documents, 3 chunks; 1 document without a chunk"
+
+
+def test_chunks_are_counted_from_one_and_documents_that_are_left_out_are_said(drawn: list[Any], tmp_path: Path) -> None:
+    chunks = [{"ordinal": ordinal, "tokens": [0, 9], "core": [0, 9]} for ordinal in (0, 1)]
+    draw_chunks([{"chunks": chunks}], tmp_path / "chunks.png", more=True)
+    panel = drawn[0].axes[0]
+    assert [label.get_text() for label in panel.get_yticklabels()] == ["1: chunk 1", "1: chunk 2"]
+    assert panel.get_title() == "1 document, 2 chunks; the documents after these are left out"

@@ -52,20 +52,24 @@ def chunks(
         chunker = resolved.chunking.build(tokenizer)
         asks = tokenizer.pair is not None and (settings is None or isinstance(settings.readout, AnswersReadoutConfig))
         shown: list[dict[str, Any]] = []
+        more = False
         for record in read_documents(inputs, resolved.read):
             if len(shown) == limit:
+                more = True  # how many would take reading them all
                 break
             shown.append(describe_chunks(record.document, tokenizer, chunker, asks))
         if output is not None:
             from longdoc.study.text_pictures import draw_chunks
 
-            draw_chunks(shown, output)
+            draw_chunks(shown, output, more)
         if as_json:
             typer.echo(json.dumps(shown, indent=2, ensure_ascii=False))
             return
         for description in shown:
             typer.echo(chunk_table(description))
+        many = counted(len(shown), "document")
+        rest = "; there are more, `--limit` says how many to show" if more else ""
         closing_line(
-            f"{counted(len(shown), 'document')} shown, in chunks of {resolved.chunking.size} that share "
-            f"{resolved.chunking.overlap}{drawn(output)}"
+            f"{f'only the first {many}' if more else many} shown, in chunks of {resolved.chunking.size} that share "
+            f"{resolved.chunking.overlap}{rest}{drawn(output)}"
         )
