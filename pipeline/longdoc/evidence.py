@@ -8,7 +8,8 @@ pooling or a pooler with tanh each chunk's core is one passage.
 What chunks give adds up exactly with the mergers `mean`, `max`, `attention`, `gated_attention` and with label
 attention. With `logsumexp`, `noisy_or` and `hierarchical` it is found by integrated gradients, whose points are
 doubled until the remainder is below 1e-4 of the score; `ChunkEvidence.remainder` is what is left. Base and remainder
-are spread evenly over the tokens read, so that the passages' weights add up to the logit itself.
+are spread evenly over the tokens read, so that the passages' weights add up to the logit itself; a passage also says
+what it adds without that share, which is what it speaks for or against.
 
 The strongest passage of each score is taken away to see what becomes of the score (`longdoc.occlusion`).
 """
@@ -140,7 +141,7 @@ def explain_document(
         for number, (start, end) in enumerate(ranges):
             left, right = int(tokenized.offsets[start, 0]), int(tokenized.offsets[end - 1, 1])
             claimed = float(sums[number, place])
-            passage = EvidencePassage(left, right, name, claimed + spread * (end - start))
+            passage = EvidencePassage(left, right, name, claimed + spread * (end - start), own=claimed)
             if occlude and number == strongest:
                 without = score_without(
                     reader, readout, rows, Span(start, end), columns[place], whole_chunks=by_token is None

@@ -130,6 +130,10 @@ class EvidencePassage(NamedTuple):
     """A passage and what it adds to the score of `label`, in logit space; pages as of a `ScoredSpan`.
 
     The passage of a label that adds or takes the most says what became of the score without it, where that was asked.
+
+    Attributes:
+        weight: with a share of what stands in no passage (the base of the score), so that all of them add up to it.
+        own: without that share; None = not known.
     """
 
     start: int
@@ -139,6 +143,12 @@ class EvidencePassage(NamedTuple):
     page: int | None = None
     last_page: int | None = None
     occlusion: Occlusion | None = None
+    own: float | None = None
+
+    @property
+    def says(self) -> float:
+        """What the passage speaks for or against, and how much: `own`, or `weight` where that is not known."""
+        return self.weight if self.own is None else self.own
 
 
 class Place(NamedTuple):
@@ -356,6 +366,7 @@ _UNTOLD = frozenset({"page", "last_page", "occlusion"})  # left out of a row whe
 
 def _place(item: ScoredSpan | AnswerSpan | EvidencePassage) -> dict[str, Any]:
     shown = {name: value for name, value in item._asdict().items() if value is not None or name not in _UNTOLD}
+    shown.pop("own", None)
     if isinstance(item, EvidencePassage) and item.occlusion is not None:
         shown["occlusion"] = item.occlusion._asdict()
     return shown

@@ -114,3 +114,12 @@ def test_the_passages_of_a_document_add_up_to_its_logit(tiny_pipeline: Pipeline,
     named = [p for p in result.evidence if p.label == next(iter(sums))]
     assert all(before.end <= after.start for before, after in itertools.pairwise(named))
     assert len(named) > result.n_chunks / 2, "passages, not the document as a whole"
+    rows = pipeline.model.readout, *next((item.rows, item.weights) for item in pipeline.stream_rows([TEXT]))
+    for label in sums:
+        passages = [p for p in result.evidence if p.label == label]
+        base = chunk_evidence(*rows, pipeline.labels.index(label)).base
+        assert sum(p.weight - p.says for p in passages) == pytest.approx(base, abs=2e-4)
+        shares = [(p.weight - p.says) / sums[label] for p in passages]
+        assert len({round(share > 0) for share in shares}) == 1, "all have a share of the same sign"
+        assert all(p.occlusion is None or p.occlusion.claimed == p.own for p in passages)
+    assert "own" not in result.to_dict()["evidence"][0]

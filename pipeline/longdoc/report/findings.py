@@ -197,7 +197,7 @@ def _for_answer(prediction: DocumentPrediction) -> list[tuple[EvidencePassage, f
     if not names:
         return []
     sign = -1 if prediction.label is not None and prediction.label not in names else 1
-    return [(passage, sign * passage.weight) for passage in passages if passage.label == names[0]]
+    return [(passage, sign * passage.says) for passage in passages if passage.label == names[0]]
 
 
 def _by_length(tokens: NDArray[Any], scores: Floats, measured: NDArray[Any]) -> tuple[Group, ...]:

@@ -139,7 +139,7 @@ def marked_text(
                 Passage(
                     start,
                     end,
-                    tuple(math.fsum(item.weight for item in items) if items else None for items in told),
+                    tuple(math.fsum(item.says for item in items) if items else None for items in told),
                     reading.chunk_at(start),
                     *page_numbers(pages, start, end),
                     tuple(

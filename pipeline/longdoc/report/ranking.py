@@ -47,12 +47,13 @@ class LabelView:
         label: its name.
         words: how a page speaks of it.
         calibration: how its probability comes of what the passages add up to, in a sentence; may be empty.
-        total: what its passages add up to: the logit.
+        total: the score itself: the logit, or the number.
+        base: what of it stands in no passage.
         strongest: the greatest weight by size; shading is relative to it, or to `loud` if that is more.
         loud: the weight from which on it says much, before the temperature, as all weights are; 0 for a number, whose
             unit nobody knows.
         elsewhere: whether the answer is surer than its own score could make it: the other labels' scores are low.
-        weights: of every passage of the document, in order; None = no evidence.
+        weights: what every passage of the document adds by itself, in order; None = no evidence.
         favouring, opposing: the strongest of each side, the strongest first.
         occlusion: the check of one passage, and the number of that passage, from 0.
     """
@@ -61,6 +62,7 @@ class LabelView:
     words: ScoreWords
     calibration: str
     total: float
+    base: float
     strongest: float
     loud: float
     elsewhere: bool
@@ -72,15 +74,12 @@ class LabelView:
     @property
     def quiet(self) -> bool:
         """Whether all passages together hardly move the score, and none does by itself."""
-        return abs(self.total) < self.loud and self.strongest < self.loud
+        return abs(self.moved) < self.loud and self.strongest < self.loud
 
     @property
-    def shared_out(self) -> float:
-        """What the weight of the checked passage holds that is not its own: its share of what no passage says."""
-        if self.occlusion is None:
-            return 0.0
-        check, place = self.occlusion
-        return (self.weights[place] or 0.0) - check.claimed
+    def moved(self) -> float:
+        """What the passages add up to."""
+        return self.total - self.base
 
     @property
     def loudest(self) -> float:
@@ -140,13 +139,15 @@ def label_view(
     def ranked(numbers: Sequence[int]) -> list[RankedPassage]:
         return [_ranked(each, marked.passages[each], number, strongest, text) for each in numbers]
 
-    total = math.fsum(weight for weight in weights if weight is not None)
+    total = math.fsum(passage.weight for passage in result.evidence or () if passage.label == label)
+    moved = math.fsum(weight for weight in weights if weight is not None)
     tried = ((passage.occlusions[number], place) for place, passage in enumerate(marked.passages))
     return LabelView(
         label,
         score_words(label, result, rule),
         probability_words(total, result, rule),
         total,
+        total - moved,
         strongest,
         loud,
         _made_sure_by_others(label, result, rule),

@@ -223,15 +223,26 @@ class TestWhatThePageTells:
         assert "Its weight above" not in page.visible, "all of it is its own"
         assert "should move" not in Page(explanation_page([item])).visible
 
-    def test_a_weight_that_is_not_what_taking_the_passage_away_moves_is_told(self):
-        """The list said +0.208, the check -0.211, and nobody said why."""
-        item = prediction("some text", (0, 9, 0.208))
-        (passage,) = item.result.evidence
-        checked = replace(item.result, evidence=(passage._replace(occlusion=Occlusion(0.211, 0.211, True)),))
+    def test_passages_are_shaded_by_what_they_say_and_not_by_their_share_of_what_stands_in_none(self):
+        """With noisy-or all 30 passages spoke for a label, and all were orange: each had a share of a base of -1.2."""
+        item = prediction("aa. bb. cc.", (0, 3, -0.017), (4, 7, -0.2), (8, 11, 0.5))
+        own = (0.383, 0.2, 0.9)
+        evidence = tuple(each._replace(own=said) for each, said in zip(item.result.evidence, own, strict=True))
+        evidence = (*evidence[:2], evidence[2]._replace(occlusion=Occlusion(0.9, 0.9, True)))
+        html = explanation_page([replace(item, result=replace(item.result, evidence=evidence))])
+        page = Page(html)
+
+        assert "Strongest against" not in page.visible
+        assert [each.get("class") for each in page.named("mark")] == [
+            "passage for level-3", "passage for level-2", "passage for level-5",
+        ]  # fmt: skip
         assert (
-            "should move by -0.211; it was taken away, and the logit moved by -0.211. (Its weight above holds a share "
-            "of -0.003 of what stands in no passage, which is not taken away with it.)"
-        ) in Page(explanation_page([replace(item, result=checked)])).visible
+            "The weights of all 3 passages add up to +1.483. Where nothing is said, the logit is -1.200; together that "
+            "is +0.283, the logit of this document."
+        ) in page.visible
+        assert "Without passage 1 the logit should move by -0.900; it was taken away" in page.visible
+        assert "+0.900" in page.visible
+        assert 'value="0.383,0.2,0.9"' in html
 
     def test_where_nothing_speaks_strongly_the_page_says_so_and_stays_pale(self):
         """Ten hundredths of a logit in all, and the page was dark blue."""
