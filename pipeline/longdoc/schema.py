@@ -132,6 +132,8 @@ def _unknown_key(key: str, path: Sequence[str], root: type[BaseModel], prefix: s
     is_kind = any(_tags(model) for model in _models_at(path[:-1], root))
     known = [field for field in _fields_at(path[:-1], root) if not (is_kind and field == "kind")]
     section = ".".join(_without_union_tags(path[:-1], root))
+    if kinds := _kinds_with(path, root):
+        return _of_another_kind(key, section, path[-2], kinds, known, prefix)
     near = difflib.get_close_matches(path[-1], known, n=1, cutoff=0.7) or _only_one_with(path[-1], known)
     found = [] if near else _anywhere(path[-1], root)
     elsewhere = [other for other in found if not (is_kind and takes_kinds(other.split(".")[:-1], root))]
@@ -143,6 +145,29 @@ def _unknown_key(key: str, path: Sequence[str], root: type[BaseModel], prefix: s
     else:
         way_out = f"Known here: {', '.join(known)}." if known else "There is nothing to set here."
     return f"`{key.removeprefix(prefix)}` is not a configuration key. {way_out}"
+
+
+def _kinds_with(path: Sequence[str], root: type[BaseModel]) -> list[str]:
+    """The kinds that have the last key of a path; none where it is not below one of several kinds."""
+    if len(path) < 2:
+        return []
+    kinds = _models_at(path[:-2], root)
+    if not _is_tag(path[-2], kinds):
+        return []
+    return [tag for model in kinds if path[-1] in model.model_fields for tag in _tags(model)]
+
+
+def _of_another_kind(
+    key: str, section: str, chosen: str, kinds: Sequence[str], known: Sequence[str], prefix: str
+) -> str:
+    """What to say of a key that the section would have if it were of another kind."""
+    those = kinds[0] if len(kinds) == 1 else f"{', '.join(kinds[:-1])} and {kinds[-1]}"
+    said = f"`{key.removeprefix(prefix)}` is not a key of the kind {chosen}, but of {those}."
+    setting = f"{section}.kind".removeprefix(prefix)
+    if setting != "kind":  # else the kind is no key of the user's, but was said elsewhere
+        said += f" Set `{setting}={kinds[0]}` too" if len(kinds) == 1 else f" Set `{setting}` to one of these too"
+        said += ", or leave it out."
+    return f"{said} Known of {chosen}: {', '.join(known)}." if known else said
 
 
 def _only_one_with(word: str, known: Sequence[str]) -> list[str]:
@@ -211,7 +236,6 @@ _SENTENCES: dict[str, Callable[[str, Any], str]] = {
     "union_tag_invalid": lambda key, fault: (
         f"must be of a known kind: {_plain(fault['ctx']['expected_tags'])}. Correct `kind`"
     ),
-    "union_tag_not_found": lambda key, fault: "must say its `kind`, but does not",
     "missing": lambda key, fault: "must be given, but is not",
     "greater_than_equal": lambda key, fault: f"must be at least {_limit(fault['ctx']['ge'])}, but is less",
     "greater_than": lambda key, fault: f"must be more than {_limit(fault['ctx']['gt'])}, but is not",
@@ -231,6 +255,8 @@ def _wrong_value(key: str, fault: Any, path: Sequence[str], root: type[BaseModel
         kinds = ", ".join(tag for model in _models_at(path, root) for tag in _tags(model))
         return f"`{key}` must be of a known kind, but is {_kind(fault['input'])} instead. Write one of {kinds}."
     sentence = _SENTENCES.get(fault["type"])
+    if fault["type"] == "union_tag_not_found":
+        return f"`{key}` must say its `kind`, but does not. {_kinds_for(key, fault['input'], path, root)}"
     if sentence is not None:
         return f"`{key}` {sentence(key, fault)}."
     message = str(fault["msg"]).removeprefix("Value error, ").rstrip(".")
@@ -239,6 +265,17 @@ def _wrong_value(key: str, fault: Any, path: Sequence[str], root: type[BaseModel
         return f"`{key}` {message.removeprefix(name)}."
     message = message[:1].lower() + message[1:] if message[:1] != "`" else message
     return f"`{key}`: {message}." if key else f"{message}."
+
+
+def _kinds_for(key: str, said: Any, path: Sequence[str], root: type[BaseModel]) -> str:
+    """Which kinds a section without one may be of: those that have all of its keys, if there are any."""
+    kinds = [model for model in _models_at(path, root) if _tags(model)]
+    keys = set(said) if isinstance(said, Mapping) else set()
+    fitting = [model for model in kinds if keys <= set(model.model_fields)]
+    words = [tag for model in fitting or kinds for tag in _tags(model)]
+    if len(words) == 1:
+        return f"Set `{key}.kind={words[0]}` too."
+    return f"Set `{key}.kind` to one of {', '.join(words)}."
 
 
 def _plain(quoted: str) -> str:

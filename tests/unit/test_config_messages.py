@@ -65,14 +65,51 @@ def test_the_sentence_names_key_bound_and_way_out(override: str, message: str | 
 
 
 def test_a_field_of_another_kind_is_not_suggested_for_itself() -> None:
-    """`base` exists in some kinds of position encoding, but not in rotary: naming it as its own remedy helps nobody."""
+    """`base` exists in some kinds of position encoding, but not in rotary: naming it as its own remedy helps nobody.
+    The kind is not a key here, but what `--kind` names."""
     with pytest.raises(ConfigurationError) as caught:
         position_config("rotary", ["base=500"])
     said = str(caught.value)
-    assert said.startswith("`base` is not a configuration key. Known here: ")
+    assert said.startswith(
+        "`base` is not a key of the kind rotary, but of sinusoidal, weighted and axial. Known of rotary: layout, "
+    )
     assert "theta" in said
     assert "Did you mean" not in said
     assert position_config("rotary", ["theta=500"]).theta == 500  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        (
+            "model.readout.max_answer_tokens=50",
+            "`model.readout.max_answer_tokens` is not a key of the kind vectors, but of answers. Set "
+            "`model.readout.kind=answers` too, or leave it out. Known of vectors: head, merger, pooling.",
+        ),
+        (
+            "model.readout.merger={kind: mean, layers: 2}",
+            "`model.readout.merger.layers` is not a key of the kind mean, but of hierarchical. Set "
+            "`model.readout.merger.kind=hierarchical` too, or leave it out.",
+        ),
+        (
+            "model.encoder.masks=[{kind: prefix, length: 3, step: 2}]",
+            "`model.encoder.masks.0.step` is not a key of the kind prefix, but of dilated. Set "
+            "`model.encoder.masks.0.kind=dilated` too, or leave it out. Known of prefix: length.",
+        ),
+        (
+            "model.encoder.position={kind: none, base: 2}",
+            "`model.encoder.position.base` is not a key of the kind none, but of sinusoidal, weighted and axial. Set "
+            "`model.encoder.position.kind` to one of these too, or leave it out.",
+        ),
+        (
+            "model.readout.merger.layers=2",
+            "`model.readout.merger` must say its `kind`, but does not. Set `model.readout.merger.kind=hierarchical` "
+            "too.",
+        ),
+    ],
+)
+def test_a_key_of_another_kind_is_said_with_its_kinds(override: str, message: str) -> None:
+    assert fault(override) == message
 
 
 def test_a_wrong_value_of_a_position_encoding_is_named_as_it_was_written() -> None:
@@ -139,7 +176,7 @@ KNOWN = (
             f"`parts.0` must be of a known kind, but is a whole number instead. Write one of {KNOWN}.",
         ),
         ("stacked", "parts=[]", "`parts` must have at least 1 entry, but has fewer."),
-        ("stacked", "parts=[learned, {kind: alibi, rows: 3}]", "`parts.1.rows` is not a configuration key. There is "),
+        ("stacked", "parts=[learned, {kind: alibi, rows: 3}]", "`parts.1.rows` is not a key of the kind alibi, but "),
         ("stacked", "parts=[{kind: learned, offset: -1}]", "`parts.0.offset` must be at least 0, but is less."),
         ("rotary", "theta=[0]", "`theta.0` must be at least 1, but is less."),
         ("rotary", "theta=[]", "`theta` must have at least 1 entry, but has fewer."),

@@ -184,7 +184,8 @@ def test_losses_are_said_in_a_file_by_a_word_or_with_their_numbers() -> None:
         ("training.loss=hinge", "`training.loss` must be of a known kind: cross_entropy, focal. Correct `kind`."),
         (
             "training.loss.gamma=2",
-            "`training.loss.gamma` is not a configuration key. Known here: label_smoothing.",
+            "`training.loss.gamma` is not a key of the kind cross_entropy, but of focal. Set "
+            "`training.loss.kind=focal` too, or leave it out. Known of cross_entropy: label_smoothing.",
         ),
         ("training.pos_weight=often", "`training.pos_weight` must be none or balanced, but is not."),
         ("training.loss.label_smoothing=1", "`training.loss.label_smoothing` must be less than 1, but is not."),
