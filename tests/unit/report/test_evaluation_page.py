@@ -186,6 +186,25 @@ def test_the_page_is_inert_holds_no_text_and_says_what_it_shows(found: Any) -> N
     assert len(html) < 200_000
 
 
+def test_errors_without_evidence_have_no_column_for_it_and_no_legend() -> None:
+    """Spans and answers say themselves where they stand: the column was empty in every row."""
+    document = Document(id="d", text=SECRET, spans=(LabelledSpan(0, 4, "lease"),))
+    result = DocumentPrediction(id="d", n_tokens=9, spans=(ScoredSpan(10, 14, "lease", 0.9),))
+    task = task_named("spans")
+    findings = evaluation_findings(task, [document], [result], LABELS)
+    metrics = measured([document], [result], "spans", LABELS)
+    words = Page(evaluation_page(metrics, findings, task.outcome_name)).words
+    assert "The most surprising errors" in words
+    assert "evidence, from the beginning of the text to its end" not in words
+    assert "Above the line" not in words
+    assert "--texts writes a page with the text of each." in words
+    worst = tuple(replace(each, strip=((0.0, 0.2, 0.5),)) for each in findings.surprises)
+    html = evaluation_page(metrics, replace(findings, surprises=worst), task.outcome_name)
+    assert "evidence, from the beginning of the text to its end" in Page(html).words
+    assert "Above the line: speaks for the answer. Below: speaks against it." in Page(html).words
+    assert "--texts writes a page with the evidence of each." in Page(html).words
+
+
 def test_links_lead_to_the_pages_of_the_errors(found: Any) -> None:
     documents, results, findings = found
     links = [f"errors/{n:02d}.html" for n in range(1, 11)]
@@ -216,6 +235,8 @@ def test_a_regression_has_no_confusion_and_errors_in_its_own_unit() -> None:
     ]
     task = task_named("regression")
     findings = evaluation_findings(task, documents, results, ("size",))
+    worst = tuple(replace(each, strip=((0.0, 0.2, 0.5),)) for each in findings.surprises)
+    findings = replace(findings, surprises=worst)
     html = evaluation_page(measured(documents, results, "regression", ("size",)), findings, task.outcome_name)
     page = Page(html)
     assert "The mean absolute error is 4.500" in page.words
