@@ -186,6 +186,22 @@ def test_the_page_is_inert_holds_no_text_and_says_what_it_shows(found: Any) -> N
     assert len(html) < 200_000
 
 
+def test_a_label_is_too_few_by_the_documents_that_hold_it_and_those_that_are_given_it_together() -> None:
+    """Six hold it and four others are given it: ten, where neither alone would be enough."""
+    gold = np.array([0] * 6 + [1] * 24)
+    predicted = np.array([0] * 2 + [1] * 4 + [0] * 4 + [1] * 20)
+    for given, interval in ((predicted, True), (np.where(gold == 1, 1, predicted), False)):
+        metrics = classification_metrics(gold, given, np.eye(2)[given], ["a", "b"], False, resamples=50)
+        assert (metrics["per_label"][0]["f1_interval"] is not None) == interval
+    documents, results = labelled(7)
+    findings = evaluation_findings(task_named("single_label"), documents, results, LABELS)
+    page = Page(evaluation_page(measured(documents, results, "single_label", LABELS), findings, "accuracy"))
+    assert (
+        "the documents that hold the label and those that are given it are fewer than 10 together, or all of them are "
+        "alike, so its F1 says little."
+    ) in page.words
+
+
 def test_errors_without_evidence_have_no_column_for_it_and_no_legend() -> None:
     """Spans and answers say themselves where they stand: the column was empty in every row."""
     document = Document(id="d", text=SECRET, spans=(LabelledSpan(0, 4, "lease"),))
