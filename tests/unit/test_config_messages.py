@@ -223,6 +223,12 @@ def test_an_entry_of_a_list_is_named_as_it_is_set() -> None:
     )
 
 
+def test_null_leaves_weights_out_as_it_does_other_keys() -> None:
+    training = load_config(overrides=["training.class_weights=null", "training.pos_weight=null"]).training
+    assert (training.class_weights, training.pos_weight) == ("none", "none")
+    assert fault("training.class_weights=often") == "`training.class_weights` must be none or balanced, but is not."
+
+
 def test_a_word_of_one_key_alone_leads_to_it() -> None:
     with pytest.raises(ConfigurationError) as caught:
         load_config(None, ["training.epochs=3"])

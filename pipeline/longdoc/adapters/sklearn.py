@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -125,6 +126,7 @@ class LongDocumentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         texts = _texts(X)
         if self.unanswered not in ("error", "prior"):
             raise UsageError(f"`unanswered` must be `error` or `prior`, but is {self.unanswered!r} instead.")
+        _refuse_missing(y)
         y = y if _is_rows_of_labels(y) else np.asarray(y)
         if len(y) != len(texts):
             raise UsageError(f"`y` must have one entry a text ({len(texts)}), but has {len(y)} instead.")
@@ -321,6 +323,27 @@ def _texts(given: Any) -> list[str]:
         if not isinstance(text, str):
             raise UsageError(f"a text must be a string, but item {number} is {type(text).__name__} instead.")
     return [str(text) for text in texts]
+
+
+def _refuse_missing(y: Any) -> None:
+    """scikit-learn would say of them that their type is unknown.
+
+    Raises:
+        UsageError: a text has no class; of several classes an empty list is none, and right.
+    """
+    missing = sum(map(_is_missing, y))
+    if missing:
+        raise UsageError(
+            f"`y` must have a class for each text, but {missing} of {len(y)} are missing (None or NaN). Leave these "
+            "texts out, or label them."
+        )
+
+
+def _is_missing(label: Any) -> bool:
+    if isinstance(label, list | tuple | set | frozenset):
+        return any(map(_is_missing, label))
+    nan = isinstance(label, float | np.floating) and math.isnan(label)
+    return nan or label is None or type(label).__name__ == "NAType"  # pandas, which need not be installed
 
 
 def _is_rows_of_labels(y: Any) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from longdoc.schema import Config
 from longdoc.tasks.decision_settings import DecisionConfig
@@ -13,6 +13,10 @@ from longdoc.training.lora import LoraConfig
 from longdoc.training.schedules import LinearConfig, ScheduleConfig
 
 __all__ = ["TrainingConfig"]
+
+
+# Other keys are left empty by null, so these two are.
+_null_is_none = BeforeValidator(lambda value: "none" if value is None else value)
 
 
 class TrainingConfig(Config):
@@ -62,9 +66,9 @@ class TrainingConfig(Config):
     chunks_per_document: int | None = Field(default=None, ge=1)
     """Learn from at most so many chunks of a document, drawn anew each epoch; None: from all. Validation and
     predictions read all of them in any case."""
-    class_weights: Literal["none", "balanced"] = "none"
+    class_weights: Annotated[Literal["none", "balanced"], _null_is_none] = "none"
     """`balanced`: rare labels weigh more, by inverse frequency."""
-    pos_weight: PositiveWeights = "none"
+    pos_weight: Annotated[PositiveWeights, _null_is_none] = "none"
     """Multi label: what a yes weighs, where a no weighs 1. `balanced`: the ratio of noes to ayes of each label; or
     `{label: number}`, labels that are not named weigh 1."""
     loss: LossConfig = CrossEntropyConfig()

@@ -189,6 +189,11 @@ def test_a_text_without_an_answer(fitted: longdoc.LongDocumentClassifier) -> Non
         classifier(unanswered="guess").fit(TEXTS, LABELS)
 
 
+MISSING = (
+    "`y` must have a class for each text, but {} of {} are missing (None or NaN). Leave these texts out, or label them."
+)
+
+
 @pytest.mark.parametrize(
     ("texts", "y", "message"),
     [
@@ -197,6 +202,11 @@ def test_a_text_without_an_answer(fitted: longdoc.LongDocumentClassifier) -> Non
         (["a", 3], ["a", "b"], "a text must be a string, but item 1 is int instead."),
         (np.array([["a", "b"]]), ["a"], "`X` must be texts in one column, but has the shape (1, 2) instead."),
         (["a", "b"], ["a"], "`y` must have one entry a text (2), but has 1 instead."),
+        (["a", "b"], [None] * 2, MISSING.format(2, 2)),
+        (["a", "b", "c"], ["x", float("nan"), "y"], MISSING.format(1, 3)),
+        (["a", "b"], np.array(["x", None], dtype=object), MISSING.format(1, 2)),
+        (["a", "b"], [["x"], None], MISSING.format(1, 2)),
+        (["a", "b", "c"], [["x"], [], ["y", None]], MISSING.format(1, 3)),
         (["a", "b"], np.array([[2, 0], [1, 1]]), None),
         (["a", "b"], [0.1, 0.7], None),
     ],
