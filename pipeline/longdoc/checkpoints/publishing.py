@@ -112,8 +112,8 @@ def publish_folder(
         else:
             return str(done.commit_url)
     raise LongDocError(
-        f"`{name}` could not be pushed to the hub: {fault}. Log in with `hf auth login` or set HF_TOKEN, and check the "
-        "name and the network. Nothing of it is half there: a push is one commit."
+        f"`{name}` could not be pushed to the hub: {fault}. Check the network and the name; if both are right, log in "
+        "with `hf auth login` or set HF_TOKEN. Nothing of it is half there: a push is one commit."
     )
 
 

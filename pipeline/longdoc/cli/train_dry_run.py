@@ -58,10 +58,11 @@ def _told(forecast: TrainingForecast, output: Path) -> Iterator[str]:
         f"steps: {forecast.steps:,}, {forecast.steps_per_epoch:,} in each of {counted(forecast.epochs, 'epoch')}"
         + (f", in {forecast.processes} processes" if forecast.processes > 1 else "")
     )
-    cached = forecast.row_cache_batches
+    large = forecast.row_cache_batches
+    need = f"{large:,} batches of documents need" if large > 1 else f"{large or 'no'} batch of documents needs"
     yield (
-        f"micro-batches: {forecast.micro_batch_tokens:,} tokens on {forecast.placement}; in an epoch "
-        f"{cached or 'no'} batch{'' if cached == 1 else 'es'} of documents need{'s' if cached == 1 else ''} several"
+        f"micro-batches: {forecast.micro_batch_tokens:,} tokens on {forecast.placement}; in an epoch {need} more than "
+        "one of them"
     )
     yield f"rows of chunks: {forecast.rows}"
     yield f"output: {output}, {forecast.state}"

@@ -135,8 +135,8 @@ def test_half_a_folder_a_bad_name_and_no_network_are_refused(
     with pytest.raises(LongDocError) as caught:
         tiny_pipeline.push_to_hub("hf:me/mine")
     assert str(caught.value) == (
-        "`me/mine` could not be pushed to the hub: PermissionError. Log in with `hf auth login` or set HF_TOKEN, and "
-        "check the name and the network. Nothing of it is half there: a push is one commit."
+        "`me/mine` could not be pushed to the hub: PermissionError. Check the network and the name; if both are right, "
+        "log in with `hf auth login` or set HF_TOKEN. Nothing of it is half there: a push is one commit."
     )
     assert caught.value.__context__ is None or caught.value.__suppress_context__
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
@@ -150,7 +150,12 @@ def test_the_card_of_a_trained_model_is_one_that_hubs_read(tiny_pipeline: Pipeli
     from longdoc.training.settings import TrainingConfig
 
     report = TrainingReport(
-        1, "macro_f1", 0.5, {"accuracy": 0.5, "intervals": {"accuracy": [0.25, 0.75], "macro_f1": None}}, 6, 3
+        best_epoch=1,
+        metric="macro_f1",
+        best=0.5,
+        validation={"accuracy": 0.5, "intervals": {"accuracy": [0.25, 0.75], "macro_f1": None}},
+        train_documents=6,
+        validation_documents=3,
     )
     encoder = tiny_pipeline.model.encoder.config
     text = model_card(tiny_pipeline.settings, TrainingConfig(), report, encoder, "default")

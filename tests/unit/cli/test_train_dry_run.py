@@ -40,7 +40,7 @@ def test_it_says_what_a_run_would_do_and_writes_nothing(run: Any, data: Path, tm
         "validation: 6 documents, 12 chunks, 360 tokens",
         "labels: contract: 2, letter: 2, notice: 2",
         "steps: 6, 2 in each of 3 epochs",
-        "micro-batches: 64 tokens on cpu-fp32; in an epoch 2 batches of documents need several",
+        "micro-batches: 64 tokens on cpu-fp32; in an epoch 2 batches of documents need more than one of them",
         "rows of chunks: made anew in each step, since the encoder learns",
         f"output: {tmp_path / 'out'}, new",
         r"on the disk: \S+ MB, and up to \S+ MB more while it goes on",
@@ -63,6 +63,19 @@ def test_labels_are_said_on_one_line_and_not_for_ever() -> None:
         if line.startswith("labels: ")
     ]
     assert line == f"labels: a\\nb: 1, x\\u202ey: 2, caf\u00e9: 3, {('long ' * 20)[:57]}...: 4"
+
+
+@pytest.mark.parametrize(
+    ("large", "said"),
+    [
+        (0, "no batch of documents needs more than one of them"),
+        (1, "1 batch of documents needs more than one of them"),
+        (1200, "1,200 batches of documents need more than one of them"),
+    ],
+)
+def test_batches_that_need_several_micro_batches_are_a_sentence(large: int, said: str) -> None:
+    forecast = TrainingForecast(6, 0, epochs=1, micro_batch_tokens=8192, placement="cpu-fp32", row_cache_batches=large)
+    assert f"micro-batches: 8,192 tokens on cpu-fp32; in an epoch {said}" in list(_told(forecast, Path("out")))
 
 
 @pytest.mark.usefixtures("minilm_folder")
