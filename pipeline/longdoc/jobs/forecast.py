@@ -7,7 +7,6 @@ import time
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from longdoc.jobs.plan import JobConfig, intended_plan, with_parts
 from longdoc.jobs.rows import PREDICTIONS, JobResult, RowKind, to_parquet
 from longdoc.jobs.same_job import compare_plans
 from longdoc.jobs.sample import Probe, TextSample
+from longdoc.jobs.sources import states_of
 from longdoc.jobs.work import Predictor
 from longdoc.readers.base import ReadConfig
 from longdoc.types import DocumentFailure, Record
@@ -134,7 +134,7 @@ def forecast_job(
     failed = sum(census.unreadable.values()) > job.max_failures or plan.cut_sources
     return Forecast(
         inputs=len(plan.inputs),
-        input_bytes=sum(_size(source.path) for source in plan.inputs),
+        input_bytes=sum(state.st_size for source in plan.inputs for _, state in states_of(source) if state is not None),
         documents=total,
         unreadable=dict(sorted(census.unreadable.items())),
         characters=sum(census.lengths),
@@ -193,11 +193,3 @@ def _bytes_a_row(results: Sequence[JobResult], rows: RowKind) -> float:
     if not results:
         return 0.0
     return len(to_parquet(results, "0" * 64, rows)) / len(results)
-
-
-def _size(path: Path) -> int:
-    total = 0
-    for each in path.rglob("*") if path.is_dir() else (path,):
-        with suppress(OSError):
-            total += each.stat().st_size
-    return total

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from longdoc.readers import find_sources, read_source
 from longdoc.readers.base import ReadConfig, Source
 from longdoc.types import Document, DocumentFailure, Record
 
-__all__ = ["RollCall", "SourceWatch", "list_sources", "read_records", "refuse_nothing"]
+__all__ = ["RollCall", "SourceWatch", "list_sources", "read_records", "refuse_nothing", "states_of"]
 
 
 _CIRCUMSTANCES = frozenset({"timeout", "memory_limit", "worker_died"})
@@ -82,24 +83,39 @@ class SourceWatch:
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = tuple(sources)
-        self._seen = [_signature(source.path) for source in sources]
+        self._seen = [_signature(source) for source in sources]
 
     def touched(self) -> Iterator[int]:
         """Numbers of the sources whose files differ from what was seen first."""
         for number, source in enumerate(self._sources):
-            if _signature(source.path) != self._seen[number]:
+            if _signature(source) != self._seen[number]:
                 yield number
 
 
-def _signature(path: Path) -> int:
-    """One number for the state of a file, or of all files below a folder."""
-    paths = sorted(path.rglob("*")) if path.is_dir() else [path]
-    states = []
-    for each in paths:
+def states_of(source: Source) -> Iterator[tuple[str, os.stat_result | None]]:
+    """What the system says of a file, or of each file below a folder; None where it says nothing.
+
+    Nothing behind a link that leads out of the source's root is looked at, since nothing there is read: it may be
+    anything, and of any size.
+    """
+    if _is_inside(source.path, source.root.resolve()) and source.path.is_dir():
+        below = [os.path.join(folder, name) for folder, _, names in os.walk(source.path) for name in names]  # noqa: PTH118
+        paths = sorted(map(Path, below))
+    else:
+        paths = [source.path]
+    for path in paths:
         try:
-            state = each.stat()
+            state = path.stat() if _is_inside(path, source.root.resolve()) else path.lstat()
         except OSError:
-            states.append((str(each),))
-        else:
-            states.append((str(each), state.st_size, state.st_mtime_ns, state.st_ino))  # type: ignore[arg-type]
-    return hash(tuple(states))
+            state = None
+        yield str(path), state
+
+
+def _signature(source: Source) -> int:
+    """One number for the state of a file, or of all files below a folder."""
+    return hash(
+        tuple(
+            (name,) if state is None else (name, state.st_size, state.st_mtime_ns, state.st_ino)
+            for name, state in states_of(source)
+        )
+    )

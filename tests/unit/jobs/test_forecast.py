@@ -59,6 +59,18 @@ def test_counts_are_those_of_the_job_and_nothing_is_written(tmp_path: Path) -> N
     assert told.memory_bytes > 10_000_000
 
 
+def test_a_link_to_a_folder_outside_is_one_row_and_its_folder_counts_nothing(tmp_path: Path) -> None:
+    source = tmp_path / "in"
+    source.mkdir()
+    (source / "a.txt").write_text("one text")
+    (source / "link").symlink_to("/proc")  # of no size, with files that nobody can read
+    told = forecast(source, tmp_path / "out")
+    assert told.input_bytes == len("one text") + (source / "link").lstat().st_size
+    assert (told.inputs, told.documents, told.unreadable) == (2, 2, {"path_escape": 1})
+    report = run_job([source], tmp_path / "out", load_echo)
+    assert (report.documents, report.reasons, report.exit_status) == (2, {"path_escape": 1}, 3)
+
+
 def parsed(line: str) -> dict[str, str] | None:
     return json.loads(line) if line.endswith("}") else None
 
