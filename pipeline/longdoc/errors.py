@@ -5,6 +5,7 @@ No message holds text of a user's document: messages are built from names, numbe
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Literal, get_args
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "UsageError",
     "counted",
     "no_document",
+    "on_one_line",
 ]
 
 FailureReason = Literal[
@@ -49,6 +51,16 @@ FAILURE_REASONS: tuple[FailureReason, ...] = get_args(FailureReason)
 def counted(number: int, noun: str) -> str:
     """`1 document`, `2 documents`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def on_one_line(name: str) -> str:
+    """A name from outside (of a file, a document, a label) as a message or terminal can show it.
+
+    What would break, turn or move a line, or is no character, stands there by its number, such as `\\n` and `\\x1b`.
+    """
+    return "".join(
+        c if c.isprintable() or unicodedata.category(c) == "Zs" else c.encode("unicode_escape").decode() for c in name
+    )
 
 
 class LongDocError(Exception):

@@ -26,6 +26,7 @@ __all__ = [
     "heed_nothing",
     "load",
     "quiet_libraries",
+    "say",
     "show_progress",
 ]
 
@@ -123,7 +124,7 @@ def faults_as_exit_status(
         if not speaks_for_all() and error.exit_status != _STOPPED:
             # As a rule the first process of the launch has met the same and says it; its launcher ends this one then.
             time.sleep(_FIRST_SAYS_SO)
-        typer.echo(f"longdoc: {error}", err=True)
+        say(f"longdoc: {error}", err=True)
         raise typer.Exit(error.exit_status) from None
     except KeyboardInterrupt:
         raise _stopped(kept) from None
@@ -135,9 +136,7 @@ def faults_as_exit_status(
         # What is written says so itself, with status 74; what arrives here was to be read, or the disk is full.
         reason = os.strerror(error.errno) if error.errno else type(error).__name__
         full = error.errno in _NO_ROOM
-        typer.echo(
-            f"longdoc: {error.filename or 'a file'} cannot be {'written' if full else 'read'}: {reason}.", err=True
-        )
+        say(f"longdoc: {error.filename or 'a file'} cannot be {'written' if full else 'read'}: {reason}.", err=True)
         raise typer.Exit(74 if full else 2) from None
     except Exception as error:
         # The signal came in the middle of an import, and the library made another error of it.
@@ -154,7 +153,19 @@ def _stopped(kept: Callable[[], str]) -> typer.Exit:
 
 def closing_line(text: str) -> None:
     """The one line on standard output that says what a command did."""
-    typer.echo(text)
+    from longdoc.errors import on_one_line
+
+    typer.echo(on_one_line(text))
+
+
+def say(text: str, err: bool = False) -> None:
+    """Print text of several lines in which names from outside may stand: none of them can steer the terminal.
+
+    A line break within a name is made visible where the sentence is made; here it would be one like any other.
+    """
+    from longdoc.errors import on_one_line
+
+    typer.echo("\n".join(map(on_one_line, text.split("\n"))), err=err)
 
 
 @contextlib.contextmanager

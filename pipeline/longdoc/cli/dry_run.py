@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from longdoc.cli.common import closing_line
+from longdoc.cli.common import closing_line, say
 
 if TYPE_CHECKING:
     from longdoc.jobs.forecast import Forecast
@@ -40,7 +40,7 @@ def dry_run(
 
     forecast = forecast_job(inputs, output, predictor, count_chunks, read, job, rows=rows)
     for line in told(forecast, output, asks):
-        typer.echo(line)
+        say(line)
     closing_line(_verdict(forecast))
     return forecast.exit_status
 

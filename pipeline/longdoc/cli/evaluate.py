@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, load, show_progress
+from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, load, say, show_progress
 
 __all__ = ["evaluate"]
 
@@ -81,7 +81,7 @@ def evaluate(
         for name, picture in evaluation_plots(metrics).items():
             write_text(output / name, picture)
         write_text(output / "config.resolved.yaml", dump_resolved(resolved, HEEDS))
-        typer.echo(table)
+        say(table)
         closing_line(
             f"{counted(metrics['documents'], 'document')} evaluated, {metrics['unanswered']} without an answer; "
             f"report in {output / 'report.html'}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, heed_nothing
+from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, heed_nothing, say
 
 if TYPE_CHECKING:
     from longdoc.checkpoints.settings import ModelSettings
@@ -86,7 +86,7 @@ def _say_left_out(names: Sequence[str]) -> None:
     heads = sorted({name.rpartition(".")[0] or name for name in names if not name.endswith(_COMPUTED)})
     if heads:
         more = f" and {len(heads) - _SHOWN} more" if len(heads) > _SHOWN else ""
-        typer.echo(f"longdoc: left out, since nothing here uses it: {', '.join(heads[:_SHOWN])}{more}.", err=True)
+        say(f"longdoc: left out, since nothing here uses it: {', '.join(heads[:_SHOWN])}{more}.", err=True)
 
 
 _SHOWN = 5

@@ -6,6 +6,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from longdoc.errors import on_one_line
+
 if TYPE_CHECKING:
     from longdoc.types import DocumentFailure
 
@@ -31,7 +33,8 @@ class Unreadable:
         self.number += 1
         self._found[kind] += 1
         where = "" if helped or failure.id in failure.detail else f"{failure.id}: "
-        self._first.setdefault(kind, f"{failure.reason}, {where}{failure.detail or 'no more is known'}")
+        said = f"{failure.reason}, {where}{failure.detail or 'no more is known'}"
+        self._first.setdefault(kind, on_one_line(said))
 
     def lines(self) -> list[str]:
         """The most frequent first."""

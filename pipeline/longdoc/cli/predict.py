@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, load, show_progress
+from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, load, say, show_progress
 from longdoc.cli.dry_run import DryRunOption, dry_run, told_reasons
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def predict(
             )
         if "unsupported_type" in report.reasons:
             for sentence in missing_packages(output):
-                typer.echo(f"longdoc: {sentence}", err=True)
+                say(f"longdoc: {sentence}", err=True)
         closing_line(outcome(report, output, task.asks) + failures_told(report, output, job.max_failures))
         raise typer.Exit(report.exit_status)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from longdoc.cli.common import closing_line
+from longdoc.cli.common import closing_line, say
 from longdoc.cli.dry_run import told_bytes, told_reasons, told_time
 from longdoc.launched import speaks_for_all
 
@@ -32,7 +32,7 @@ def show_forecast(forecast: TrainingForecast, output: Path, as_json: bool) -> in
         typer.echo(json.dumps(dataclasses.asdict(forecast) | {"exit_status": forecast.exit_status}, indent=2))
         return forecast.exit_status
     for line in _told(forecast, output):
-        typer.echo(line)
+        say(line)
     closing_line(f"nothing was written; the run {'would be refused' if forecast.refusals else 'can start'}")
     return forecast.exit_status
 
@@ -52,7 +52,7 @@ def _told(forecast: TrainingForecast, output: Path) -> Iterator[str]:
         yield "validation: none, so the last epoch is kept and nothing is measured"
     if forecast.labels:
         more = f", and {len(forecast.labels) - _LABELS} more" if len(forecast.labels) > _LABELS else ""
-        shown = [f"{_on_one_line(label)}: {count}" for label, count in islice(forecast.labels.items(), _LABELS)]
+        shown = [f"{_short(label)}: {count}" for label, count in islice(forecast.labels.items(), _LABELS)]
         yield f"labels: {', '.join(shown)}{more}"
     yield (
         f"steps: {forecast.steps:,}, {forecast.steps_per_epoch:,} in each of {counted(forecast.epochs, 'epoch')}"
@@ -74,9 +74,11 @@ def _told(forecast: TrainingForecast, output: Path) -> Iterator[str]:
     yield from (f"note: {remark}" for remark in forecast.remarks)
 
 
-def _on_one_line(label: str) -> str:
-    """A label as a terminal can show it: short, and what breaks or turns a line by its number."""
-    said = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in label)
+def _short(label: str) -> str:
+    """A label as a terminal can show it, and short."""
+    from longdoc.errors import on_one_line
+
+    said = on_one_line(label)
     return said if len(said) <= _LONGEST_LABEL else f"{said[: _LONGEST_LABEL - 3]}..."
 
 

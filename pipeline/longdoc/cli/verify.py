@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, heed_nothing
+from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, heed_nothing, say
 
 __all__ = ["verify"]
 
@@ -34,7 +34,7 @@ def verify(
         except JobError as error:
             if isinstance(error, CannotWriteError) or not (output / PLAN_NAME).is_file():
                 raise
-            typer.echo(f"longdoc: {error}", err=True)
+            say(f"longdoc: {error}", err=True)
             raise typer.Exit(1) from None
         closing_line(
             f"verified: {counted(report.documents, 'document')} in {counted(report.parts, 'part')}, each exactly once, "

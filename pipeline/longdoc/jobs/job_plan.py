@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from longdoc.errors import JobError
+from longdoc.errors import JobError, on_one_line
 from longdoc.jobs.names import PLAN_NAME
 from longdoc.readers.base import ReadConfig, Source
 
@@ -139,8 +139,8 @@ def say_cut(sources: Sequence[str]) -> str:
     """What it means for a job that the sources of these names could not be read to their end."""
     more = f" and {len(sources) - 1} more" if len(sources) > 1 else ""
     return (
-        f"{sources[0]}{more} could not be read to the end, so documents are missing. Replace or leave out what is "
-        "damaged, and run the job again in another folder"
+        f"{on_one_line(sources[0])}{more} could not be read to the end, so documents are missing. Replace or "
+        "leave out what is damaged, and run the job again in another folder"
     )
 
 

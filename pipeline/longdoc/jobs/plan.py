@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import Field
 
-from longdoc.errors import DuplicateIdError
+from longdoc.errors import DuplicateIdError, on_one_line
 from longdoc.files import write_bytes, write_text
 from longdoc.jobs.folder import open_job_folder
 from longdoc.jobs.identity import IdLedger, first_repetition
@@ -218,6 +218,7 @@ def _places(sources: Sequence[Source], read: ReadConfig) -> Iterator[tuple[str, 
 
 
 def _repetition(first: str, second: str) -> str:
+    first, second = on_one_line(first), on_one_line(second)
     if first == second:
         return f"ids must be unique in a job, but the document at {first} is read twice. Name its file only once."
     return (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from longdoc.errors import PlanMismatchError
+from longdoc.errors import PlanMismatchError, on_one_line
 from longdoc.jobs.job_plan import JobPlan
 
 __all__ = ["compare_plans"]
@@ -28,13 +28,15 @@ def compare_plans(old: JobPlan, intended: JobPlan, output: Path) -> None:
                 f"{_shown(now)} now. {remedy}"
             )
     for before, now in zip(old.sources, sources, strict=False):
+        name = on_one_line(now.name)
         if before.name != now.name:
             raise PlanMismatchError(
-                f"{output} belongs to another job: its inputs had {before.name} where {now.name} is now. {remedy}"
+                f"{output} belongs to another job: its inputs had {on_one_line(before.name)} where {name} is now. "
+                f"{remedy}"
             )
         if before.sha256 != now.sha256:
             raise PlanMismatchError(
-                f"{output} belongs to another job: the content of {now.name} has changed since it was planned. {remedy}"
+                f"{output} belongs to another job: the content of {name} has changed since it was planned. {remedy}"
             )
     if len(old.sources) != len(sources):
         raise PlanMismatchError(

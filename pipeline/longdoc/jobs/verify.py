@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from longdoc.errors import JobError
+from longdoc.errors import JobError, on_one_line
 from longdoc.jobs.identity import IdLedger, first_repetition
 from longdoc.jobs.job_plan import JobPlan
 from longdoc.jobs.manifest import manifest_bytes, read_manifest, refuse_cut_sources, total_reasons
@@ -61,7 +61,7 @@ def verify_job(output: str | Path) -> VerifyReport:
         raise JobError(f"{output} must hold each document once, but {repeated[0]} and {repeated[1]} are one document.")
     strangers = foreign_parts(output, plan)
     if strangers:
-        raise JobError(f"{output} must hold no parts but those of its plan, but holds {strangers[0]}.")
+        raise JobError(f"{output} must hold no parts but those of its plan, but holds {on_one_line(strangers[0])}.")
     if (output / MANIFEST_NAME).read_bytes() != manifest_bytes(plan, outcomes):
         raise JobError(f"{output / MANIFEST_NAME} must agree with the parts, but its counts or names differ.")
     ordered = list(outcomes.values())

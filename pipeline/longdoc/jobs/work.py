@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from longdoc.errors import DocumentError, FailureReason, JobError, PlanMismatchError
+from longdoc.errors import DocumentError, FailureReason, JobError, PlanMismatchError, on_one_line
 from longdoc.jobs.job_plan import JobPlan, PartPlan
 from longdoc.jobs.parts import PartOutcome, write_part
 from longdoc.jobs.rows import JobResult
@@ -50,8 +50,9 @@ def part_documents(plan: JobPlan, part: PartPlan) -> Iterator[Document | Documen
         roll.add(record.document)
         yield record.document
     if (roll.hexdigest(), roll.unreadable) != (part.digest, part.unreadable):
+        first = on_one_line(plan.sources[part.source].name)
         raise PlanMismatchError(
-            f"the documents of {plan.part_name(part)}, from {plan.sources[part.source].name} on, are not those of the "
+            f"the documents of {plan.part_name(part)}, from {first} on, are not those of the "
             "plan any more: the inputs have changed while the job ran. Start again in another folder."
         )
 

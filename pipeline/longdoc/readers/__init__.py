@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from longdoc.errors import DocumentError, DuplicateIdError
+from longdoc.errors import DocumentError, DuplicateIdError, on_one_line
 from longdoc.readers.arrow import ArrowReader
 from longdoc.readers.base import FieldMap, ReadConfig, Reader, Source, failed
 from longdoc.readers.dataset_folder import DatasetReader, HubReader
@@ -148,8 +148,9 @@ def _strictly(records: Iterable[Record]) -> list[Document]:
         else:
             first = places.setdefault(document.id, record.place)
             if first is not record.place:
+                one, other = on_one_line(str(first)), on_one_line(str(record.place))
                 raise DuplicateIdError(
-                    f"The documents at {first} and {record.place} have the same id. Give each one an id of its own."
+                    f"The documents at {one} and {other} have the same id. Give each one an id of its own."
                 )
             documents.append(replace(document, place=record.place))
     if faults and len(faults) == len(unlabelled) and not documents:

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.types as kinds
 
-from longdoc.errors import DataError, DocumentError
+from longdoc.errors import DataError, DocumentError, on_one_line
 from longdoc.readers.base import ReadConfig, Source, failed
 from longdoc.readers.fields import RecordFields
 from longdoc.readers.schema_check import check_columns
@@ -42,8 +42,8 @@ class TableRecords:
         text = schema.field(settings.fields.text).type
         if not _is_text(text) and not kinds.is_null(text):
             raise DataError(
-                f"The column `{settings.fields.text}` of {source.name} must hold strings, but has the type {text} "
-                f"instead. {settings.fields.advice}"
+                f"The column `{settings.fields.text}` of {on_one_line(source.name)} must hold strings, but has the "
+                f"type {text} instead. {settings.fields.advice}"
             )
         mapped = {column for _, column in settings.fields if column is not None}
         self.columns = [field.name for field in schema if field.name in mapped or _is_small(field.type)]

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from longdoc.errors import DataError, DocumentError
+from longdoc.errors import DataError, DocumentError, on_one_line
 from longdoc.hub import HUB_PREFIX, quiet_hub, why_unreachable
 from longdoc.readers.arrow import read_ipc_files
 from longdoc.readers.base import ReadConfig, Source, ended
@@ -115,7 +115,7 @@ class HubReader:
 
 
 def _choose_split(names: list[str], name: str, settings: ReadConfig) -> str:
-    listed = ", ".join(f"`{split}`" for split in names)
+    name, listed = on_one_line(name), ", ".join(f"`{on_one_line(split)}`" for split in names)
     if settings.split is None:
         if len(names) == 1:
             return names[0]

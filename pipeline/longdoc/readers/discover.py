@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from longdoc.errors import DataError, DocumentError
+from longdoc.errors import DataError, DocumentError, on_one_line
 from longdoc.hub import HUB_PREFIX
 from longdoc.readers.base import ReadConfig, Reader, Source
 from longdoc.readers.dataset_folder import dataset_source, hub_source, is_dataset_folder, may_be_hub_id
@@ -33,7 +33,7 @@ def find(inputs: Sequence[str | Path], settings: ReadConfig, readers: Sequence[R
         else:
             fault = "" if found else "Nothing to read was found there: hidden files and empty folders do not count."
         if fault:
-            raise DataError(f"`{named}` cannot be read. {fault}")
+            raise DataError(f"`{on_one_line(str(named))}` cannot be read. {fault}")
         groups.append(found)
     if not groups:
         raise DataError("No input is named. Give at least one file, folder, pattern or dataset.")
@@ -50,13 +50,14 @@ def _expand(named: str, settings: ReadConfig, suffixes: tuple[str, ...]) -> Iter
         return _pattern(named, settings)
     hub = f" A dataset of the Hugging Face hub is named with a prefix: `{HUB_PREFIX}{named}`."
     raise DataError(
-        f"`{named}` does not exist. Check the path; it is taken relative to the current folder."
+        f"`{on_one_line(named)}` does not exist. Check the path; it is taken relative to the current folder."
         f"{hub if may_be_hub_id(named) and not named.lower().endswith(suffixes) else ''}"
     )
 
 
 def _named_file(path: Path, suffixes: tuple[str, ...]) -> Source:
     """A file that the user names must be usable, or else nothing is started."""
+    shown = on_one_line(str(path))
     root = path.parent.resolve()
     source = Source(root / path.name, root, _name(Path(path.name)))
     try:
@@ -64,12 +65,12 @@ def _named_file(path: Path, suffixes: tuple[str, ...]) -> Source:
     except (OSError, RuntimeError):
         target = None
     if target is None or not target.is_relative_to(root):
-        raise DataError(f"`{path}` is a link that leads out of its folder, or nowhere. Name the file it stands for.")
+        raise DataError(f"`{shown}` is a link that leads out of its folder, or nowhere. Name the file it stands for.")
     if not stat.S_ISREG(target.stat().st_mode):
-        raise DataError(f"`{path}` is not a regular file (a pipe, a device or a socket). Save it to a file first.")
+        raise DataError(f"`{shown}` is not a regular file (a pipe, a device or a socket). Save it to a file first.")
     if not path.name.lower().endswith(suffixes):
         kinds = ", ".join(sorted(suffixes))
-        raise DataError(f"`{path}` is of a type that cannot be read. Convert it to one of these: {kinds}.")
+        raise DataError(f"`{shown}` is of a type that cannot be read. Convert it to one of these: {kinds}.")
     return source
 
 
@@ -90,7 +91,8 @@ def _walk(folder: Path, root: Path, settings: ReadConfig) -> Iterator[Source]:
     else:
         fault = ""
     if fault:
-        raise DataError(f"The folder `{folder.relative_to(root.parent)}` cannot be listed ({fault}). Check its rights.")
+        shown = on_one_line(str(folder.relative_to(root.parent)))
+        raise DataError(f"The folder `{shown}` cannot be listed ({fault}). Check its rights.")
     for name in names:
         yield from _entry(folder / name, root, settings)
 

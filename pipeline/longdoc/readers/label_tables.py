@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePosixPath
 
-from longdoc.errors import DataError, counted
+from longdoc.errors import DataError, counted, on_one_line
 from longdoc.readers.base import ReadConfig, Source
 from longdoc.types import Document, DocumentFailure, Record
 
@@ -101,7 +101,7 @@ def is_labelled(document: Document) -> bool:
 
 def faults_of(faults: Sequence[str], heading: str) -> DataError:
     """One error for all faults, of which the first ten are shown."""
-    shown = "\n  ".join(faults[:_SHOWN_FAULTS])
+    shown = "\n  ".join(map(on_one_line, faults[:_SHOWN_FAULTS]))
     more = f"\n  and {len(faults) - _SHOWN_FAULTS} more" if len(faults) > _SHOWN_FAULTS else ""
     return DataError(f"{heading}\n  {shown}{more}")
 

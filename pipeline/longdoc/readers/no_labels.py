@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from longdoc.errors import DataError
+from longdoc.errors import DataError, on_one_line
 from longdoc.types import Document, Record
 
 __all__ = ["no_label_at_all"]
@@ -29,4 +29,4 @@ def no_label_at_all(records: Sequence[Record]) -> DataError:
     else:
         found = "Give each a `label` (`labels`, `target`, `spans`, or `question` and `answers` for other tasks)."
     count = "the one document has no label" if len(records) == 1 else f"not one of {len(records)} documents has a label"
-    return DataError(f"{count}, from {records[0].place} on. {found}")
+    return DataError(f"{count}, from {on_one_line(str(records[0].place))} on. {found}")

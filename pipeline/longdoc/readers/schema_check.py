@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from longdoc.errors import DataError
+from longdoc.errors import DataError, on_one_line
 from longdoc.readers.base import ReadConfig, Source
 
 __all__ = ["check_columns"]
@@ -27,8 +27,8 @@ def check_columns(names: Sequence[str], source: Source, settings: ReadConfig, fr
     for index, name in enumerate(names):
         if name and name in names[:index]:
             raise DataError(
-                f"The column {shown[index]} occurs twice in {source.name}. Rename one of the two, so that it is clear "
-                f"which one is meant."
+                f"The column {shown[index]} occurs twice in {on_one_line(source.name)}. Rename one of the two, so "
+                f"that it is clear which one is meant."
             )
     text = settings.fields.text
     if text in names:
@@ -41,7 +41,7 @@ def check_columns(names: Sequence[str], source: Source, settings: ReadConfig, fr
     else:
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         found = f"Columns found: {', '.join(shown[:_MOST_NAMES])}{more}."
-    raise DataError(f"{source.name} has no column `{text}`. {found} {settings.fields.advice}")
+    raise DataError(f"{on_one_line(source.name)} has no column `{text}`. {found} {settings.fields.advice}")
 
 
 def _shown(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from longdoc.errors import DocumentError, counted
+from longdoc.errors import DocumentError, counted, on_one_line
 from longdoc.text.chunking import Chunker
 from longdoc.text.questions import around_question
 from longdoc.text.tokenizing import DocumentTokenizer
@@ -77,12 +77,12 @@ def describe_chunks(
 def chunk_table(description: dict[str, Any]) -> str:
     """The same as a plain table. Chunks are counted from 1, as in evidence; tokens are half-open ranges from 0."""
     if description["reason"]:
-        return f"{description['id']}: no chunks ({description['reason']})\n"
+        return f"{on_one_line(description['id'])}: no chunks ({description['reason']})\n"
     bordered = "begins" in description["chunks"][0]
     room = description.get("question_tokens")
     asked = "" if room is None else f"; {room} of each chunk for the question"
     lines = [
-        f"{description['id']}: {counted(description['n_tokens'], 'token')} in "
+        f"{on_one_line(description['id'])}: {counted(description['n_tokens'], 'token')} in "
         f"{counted(description['n_chunks'], 'chunk')}, {description['tokens_read']} read, "
         f"{description['unknown_share']:.1%} unknown" + asked,
         f"{'chunk':>6} {'tokens':>17} {'core':>17} {'characters':>19} {'size':>5}"

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from longdoc.errors import DataError, counted
+from longdoc.errors import DataError, counted, on_one_line
 from longdoc.types import Document
 
 __all__ = ["Purpose", "doubtful", "refuse_missing", "refuse_unknown", "which"]
@@ -117,7 +117,7 @@ def which(numbers: Sequence[int], documents: Sequence[Document]) -> str:
     more = f" and {len(numbers) - _SHOWN} more" if len(numbers) > _SHOWN else ""
     places = [documents[number].place for number in shown]
     if all(place is not None for place in places):
-        return ", ".join(map(str, places)) + more
+        return ", ".join(on_one_line(str(place)) for place in places) + more
     return f"number{'' if len(numbers) == 1 else 's'} {', '.join(str(number + 1) for number in shown)}{more}"
 
 

@@ -119,6 +119,32 @@ def test_a_source_that_ends_early_is_not_finished_by_allowing_failures(model: Pa
     assert verified.exit_code != 0
 
 
+NASTY = "a\nb\rc\x1b[2Kd"
+SAID = "a\\nb\\rc\\x1b[2Kd"
+
+
+def test_a_name_from_outside_cannot_steer_the_terminal(model: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    write(folder / f"{NASTY}.jsonl.gz", gzip.compress(b"".join(b'{"text": "%d"}\n' % n for n in range(9999)))[:-20])
+    cut = predict(model, folder, tmp_path / "out", "--max-failures", "100")
+    assert f"Not complete: {SAID}.jsonl.gz could not be read" in cut.stdout
+    verified = CliRunner().invoke(app, ["verify", str(tmp_path / "out")])
+    assert f"not complete: {SAID}.jsonl.gz could not be read" in verified.stderr
+    again = write(tmp_path / "twice" / f"{NASTY}.jsonl", b'{"id": "x", "text": "1"}\n' * 2)
+    twice = predict(model, again, tmp_path / "out2")
+    dry = predict(model, again.parent, tmp_path / "out2", "--dry-run")
+    assert f"the documents at {SAID}.jsonl:1 and {SAID}.jsonl:2 have the same id" in twice.stderr
+    assert f"the documents at {SAID}.jsonl:1 and {SAID}.jsonl:2 have the same id" in dry.stdout
+    table = predict(model, write(tmp_path / "table" / f"{NASTY}.csv", b"a,b\n1,2\n"), tmp_path / "out3")
+    assert table.stderr.startswith(f"longdoc: {SAID}.csv has no column `text`.")
+    missing = predict(model, tmp_path / "in" / f"{NASTY}.txt", tmp_path / "out4")
+    assert f"{SAID}.txt` cannot be read. " in missing.stderr
+    lengths = CliRunner().invoke(app, ["inspect", "lengths", "--model", str(model), "--input", str(folder)])
+    assert f"unreadable, {SAID}.jsonl.gz:" in lengths.stderr
+    for result in (cut, verified, twice, dry, table, missing, lengths):
+        assert not set("\r\x1b") & set(result.output)
+
+
 def test_a_finished_job_is_left_alone_and_its_configuration_is_beside_it(model: Path, tmp_path: Path) -> None:
     source, output = write(tmp_path / "in.txt", "a letter"), tmp_path / "out"
     assert predict(model, source, output, "--workers", "1").exit_code == 0

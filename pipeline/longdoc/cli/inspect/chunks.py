@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, load
+from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, load, say
 from longdoc.cli.inspect.options import InputOption, JsonOption, ModelOption, PictureOption, check_picture, drawn
 
 __all__ = ["chunks"]
@@ -66,7 +66,7 @@ def chunks(
             typer.echo(json.dumps(shown, indent=2, ensure_ascii=False))
             return
         for description in shown:
-            typer.echo(chunk_table(description))
+            say(chunk_table(description))
         many = counted(len(shown), "document")
         rest = "; there are more, `--limit` says how many to show" if more else ""
         closing_line(

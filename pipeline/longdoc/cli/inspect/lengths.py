@@ -6,7 +6,7 @@ import json
 
 import typer
 
-from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, load, show_progress
+from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, load, say, show_progress
 from longdoc.cli.inspect.options import InputOption, JsonOption, ModelOption, PictureOption, check_picture, drawn
 
 __all__ = ["lengths"]
@@ -48,7 +48,7 @@ def lengths(
                     unreadable.note(record.document)
                 tell(len(counts), None, unreadable.number)
         for line in unreadable.lines():
-            typer.echo(f"longdoc: {line}", err=True)
+            say(f"longdoc: {line}", err=True)
         if not (total := len(counts) + unreadable.number):
             raise no_document("--input")
         if not any(counts):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, heed_nothing
+from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, heed_nothing, say
 from longdoc.cli.inspect.options import JsonOption
 
 __all__ = ["model"]
@@ -32,5 +32,5 @@ def model(
         if as_json:
             typer.echo(json.dumps(description, indent=2, ensure_ascii=False))
             return
-        typer.echo(model_table(description))
+        say(model_table(description))
         closing_line(f"{folder}: {'a model' if description['kind'] == 'model' else 'an encoder without a task'}")
