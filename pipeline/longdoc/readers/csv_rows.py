@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from longdoc.errors import DocumentError, FailureReason
 from longdoc.readers.lines import Line
+from longdoc.readers.measure import UNPACKS_TO_TOO_MUCH, beyond_measure
 
 __all__ = ["Row", "read_rows"]
 
@@ -37,6 +38,14 @@ class _RowTooLargeError(Exception):
     pass
 
 
+class _RowUnpacksTooFarError(Exception):
+    pass
+
+
+_LINE_BYTES = 256
+"""What a line takes in memory beside its text: a stray quote may be followed by millions of short lines."""
+
+
 class _Feed:
     """Hands lines to `csv.reader` and remembers those of the current row."""
 
@@ -44,7 +53,7 @@ class _Feed:
         self._lines = lines
         self._limit = limit
         self._waiting: deque[Line] = deque()
-        self._size = 0
+        self._size = self._packed = 0
         self.row: list[Line] = []
         self.ended = False
 
@@ -61,10 +70,14 @@ class _Feed:
         self._size += len(line.text)
         if self._size > self._limit:
             raise _RowTooLargeError
+        if line.packed is not None:
+            self._packed += line.packed
+            if beyond_measure(self._size + _LINE_BYTES * len(self.row), self._packed):
+                raise _RowUnpacksTooFarError
         return line.text
 
     def begin_row(self) -> None:
-        self.row, self._size, self.ended = [], 0, False
+        self.row, self._size, self._packed, self.ended = [], 0, 0, False
 
     def peek(self) -> Line | None:
         """The next line, left where it is."""
@@ -122,6 +135,8 @@ def read_rows(lines: Iterator[Line], delimiter: str, limit: int, width: int | No
             cells = next(rows)
         except StopIteration:
             return
+        except _RowUnpacksTooFarError:
+            broken = ("zip_bomb", f"{UNPACKS_TO_TOO_MUCH}; close a quote, or give the file without compression")
         except _RowTooLargeError:
             broken = ("too_large", f"is longer than {limit} characters; raise `read.max_bytes`, or close a quote")
         except csv.Error:
@@ -133,6 +148,8 @@ def read_rows(lines: Iterator[Line], delimiter: str, limit: int, width: int | No
         if broken is not None or (fault is not None and not cells):
             first = feed.row[0].number
             resumed = can_resume()
+            if broken is None and fault is not None and fault.reason == "zip_bomb":
+                broken = ("zip_bomb", f"{UNPACKS_TO_TOO_MUCH}; give the file without compression")
             reason, what = broken or ("too_large", f"is longer than {limit} bytes; raise `read.max_bytes`")
             tail = "" if resumed else " The rows after it cannot be told apart from its text and are not read."
             fault = DocumentError(reason, f"The row that begins on line {first} {what}.{tail}")

@@ -11,11 +11,13 @@ from typing import NamedTuple
 from longdoc.errors import DocumentError
 from longdoc.readers.base import ReadConfig, Source, record_limit
 from longdoc.readers.encoding import SAMPLE_BYTES, Encoding, stream_encoding
-from longdoc.readers.opening import is_compressed, open_source
+from longdoc.readers.measure import beyond_measure, unpacks_to_too_much
+from longdoc.readers.opening import is_compressed, open_source, packed_bytes
 
 __all__ = ["Line", "LineFile", "line_at"]
 
 _OFFSET_BITS = 48
+_PIECE = 1 << 20
 
 
 class Line(NamedTuple):
@@ -28,6 +30,8 @@ class Line(NamedTuple):
         after: the cursor of what follows.
         text: with its line end. Bytes that do not fit the encoding appear as lone surrogates.
         fault: why the line cannot be used, or None.
+        packed: bytes of a compressed file that were taken while the line was read; None in other files. Neighbours
+            share pieces of 128 KiB.
     """
 
     number: int
@@ -35,6 +39,7 @@ class Line(NamedTuple):
     after: int
     text: str
     fault: DocumentError | None
+    packed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -81,23 +86,29 @@ class LineFile:
                 stream.seek(offset)
             else:
                 for _ in range(index):
-                    _read_line(stream, self.limit)
+                    _skip_line(stream)
             yield from self._utf8_lines(stream, index, offset if seekable else None)
 
     def _utf8_lines(self, stream: BufferedReader, index: int, offset: int | None) -> Iterator[Line]:
         limit = self.limit
+        compressed = packed_bytes(stream) is not None
         while True:
-            raw = stream.readline(limit + 1)
+            packed = None
+            if compressed:
+                raw, packed, bomb = _unpack_line(stream, limit)
+            else:
+                raw, bomb = stream.readline(limit + 1), False
             if not raw:
                 return
             cursor = (index << _OFFSET_BITS) | (offset or 0)
             index += 1
             size = len(raw)
             fault = None
-            if size > limit:
+            if size > limit or bomb:
+                text, fault = "", unpacks_to_too_much(f"Line {index}") if bomb else _too_large(index, limit)
                 if not raw.endswith(b"\n"):
-                    size += _skip_line(stream, limit)
-                text, fault = "", _too_large(index, limit)
+                    raw = b""  # the rest may be much longer
+                    size += _skip_line(stream)
             else:
                 try:
                     text = raw.decode("utf-8")
@@ -105,7 +116,8 @@ class LineFile:
                     text, fault = raw.decode("utf-8", "surrogateescape"), _undecodable(index, error.start, "utf-8")
             if offset is not None:
                 offset += size
-            yield Line(index, cursor, (index << _OFFSET_BITS) | (offset or 0), text, fault)
+            raw = b""  # not beside its text, which others look at now
+            yield Line(index, cursor, (index << _OFFSET_BITS) | (offset or 0), text, fault, packed)
 
     def _decoded_lines(self, stream: BufferedReader, first: int) -> Iterator[Line]:
         """The same for encodings in which a line end cannot be found without decoding."""
@@ -113,32 +125,40 @@ class LineFile:
         wide = self.encoding.name.startswith("utf-16") or self.encoding.name.startswith("utf-32")
         decoder = codecs.getincrementaldecoder(self.encoding.name)("surrogatepass" if wide else "surrogateescape")
         pieces: list[str] = []
-        index, size = 0, 0
+        index, size, bomb = 0, 0, False
+        before = packed = packed_bytes(stream)
         while True:
             block = stream.read1(1 << 16)
+            packed = packed_bytes(stream)
             *ends, rest = decoder.decode(block, final=not block).split(self.newline)
             for end in ends:
                 if index >= first:
-                    yield self._line(index, "".join((*pieces, end, self.newline)), size)
-                pieces, index, size = [], index + 1, 0
-            if size <= self.limit:
-                pieces.append(rest)
+                    yield self._line(index, "".join((*pieces, end, self.newline)), size, bomb, _between(before, packed))
+                pieces, index, size, bomb, before = [], index + 1, 0, False, packed
             size += len(rest)
+            taken = _between(before, packed)
+            bomb = bomb or (taken is not None and size <= self.limit and beyond_measure(size, taken))
+            if size <= self.limit and not bomb:
+                pieces.append(rest)
+            else:
+                pieces = []
             if not block:
                 if size and index >= first:
-                    yield self._line(index, "".join(pieces), size)
+                    yield self._line(index, "".join(pieces), size, bomb, taken)
                 return
 
-    def _line(self, index: int, text: str, size: int) -> Line:
+    def _line(self, index: int, text: str, size: int, bomb: bool, packed: int | None) -> Line:
         fault = None
-        if max(size, len(text)) > self.limit:
+        if bomb:
+            text, fault = "", unpacks_to_too_much(f"Line {index + 1}")
+        elif max(size, len(text)) > self.limit:
             text, fault = "", _too_large(index + 1, self.limit)
         elif not text.isascii():
             try:
                 text.encode("utf-8")
             except UnicodeEncodeError as error:
                 fault = _undecodable(index + 1, error.start, self.encoding.name)
-        return Line(index + 1, index << _OFFSET_BITS, (index + 1) << _OFFSET_BITS, text, fault)
+        return Line(index + 1, index << _OFFSET_BITS, (index + 1) << _OFFSET_BITS, text, fault, packed)
 
 
 def line_at(cursor: int) -> int:
@@ -178,17 +198,33 @@ def _encoding_of_all(stream: BufferedReader, sample: bytes, given: str) -> Encod
     return Encoding("utf-8")
 
 
-def _read_line(stream: BufferedReader, limit: int) -> None:
-    raw = stream.readline(limit + 1)
-    if len(raw) > limit and not raw.endswith(b"\n"):
-        _skip_line(stream, limit)
+def _unpack_line(stream: BufferedReader, limit: int) -> tuple[bytes, int, bool]:
+    """A line of a compressed file, or a part of one that is longer than `limit` or unpacks to too much; the bytes of
+    the file that were taken for it; and whether it unpacks to too much.
+    """
+    before = packed = packed_bytes(stream) or 0
+    pieces: list[bytes] = []
+    size, bomb = 0, False
+    while size <= limit and not bomb:
+        piece = stream.readline(min(limit + 1 - size, _PIECE))
+        pieces.append(piece)
+        size += len(piece)
+        packed = packed_bytes(stream) or 0
+        if not piece or piece.endswith(b"\n"):
+            break
+        bomb = beyond_measure(size, packed - before)
+    return b"".join(pieces[-1:] if bomb else pieces), packed - before, bomb
 
 
-def _skip_line(stream: BufferedReader, limit: int) -> int:
+def _between(before: int | None, after: int | None) -> int | None:
+    return None if before is None or after is None else after - before
+
+
+def _skip_line(stream: BufferedReader) -> int:
     """Read on to the line end; the number of bytes skipped."""
     skipped = 0
     while True:
-        raw = stream.readline(min(limit + 1, 1 << 20))
+        raw = stream.readline(_PIECE)
         skipped += len(raw)
         if not raw or raw.endswith(b"\n"):
             return skipped

@@ -24,6 +24,7 @@ __all__ = [
     "is_compressed",
     "open_file",
     "open_source",
+    "packed_bytes",
 ]
 
 _BUFFER = 1 << 18
@@ -54,6 +55,15 @@ class TruncatedStreamError(EOFError):
 def is_compressed(source: Source) -> bool:
     """Whether `open_source` decompresses, so that seeking is not cheap."""
     return source.path.suffix.lower() in _DECOMPRESSORS
+
+
+def packed_bytes(stream: io.BufferedReader) -> int | None:
+    """Bytes of the file that were taken for what came out of `stream`, which `open_source` gave, up to now.
+
+    None where nothing is unpacked. Decompressors take pieces of 128 KiB at most, and some are taken ahead.
+    """
+    raw: Any = stream.raw
+    return raw.packed_bytes() if isinstance(raw, (_GzipStream, _ZstandardStream)) else None
 
 
 @contextmanager
@@ -139,6 +149,9 @@ class _ZstandardStream(io.RawIOBase):
         self._frame: Any = None
         self._ready = memoryview(b"")
 
+    def packed_bytes(self) -> int:
+        return self._stream.tell()
+
     def readable(self) -> bool:
         return True
 
@@ -171,7 +184,11 @@ class _GzipStream(io.RawIOBase):
     """A gzip file read piece by piece: what comes before a damaged place is handed out before the damage raises."""
 
     def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
         self._content = gzip.GzipFile(fileobj=stream, mode="rb")
+
+    def packed_bytes(self) -> int:
+        return self._stream.tell()
 
     def readable(self) -> bool:
         return True

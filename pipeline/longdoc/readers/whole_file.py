@@ -6,13 +6,18 @@ import os
 
 from longdoc.readers.base import Source
 from longdoc.readers.fields import too_large
-from longdoc.readers.opening import is_compressed, open_source
+from longdoc.readers.measure import beyond_measure, unpacks_to_too_much
+from longdoc.readers.opening import is_compressed, open_source, packed_bytes
 
 __all__ = ["read_whole"]
 
 
 def read_whole(source: Source, limit: int) -> bytes:
-    """The content of `source`. Raises `DocumentError("too_large")` before more than `limit` bytes are held."""
+    """The content of `source`.
+
+    Raises `DocumentError`: `too_large` before more than `limit` bytes are held, `zip_bomb` as soon as what came out of
+    a compressed file is beyond measure.
+    """
     with open_source(source) as stream:
         if not is_compressed(source) and os.fstat(stream.fileno()).st_size > limit:
             raise too_large(limit)
@@ -22,4 +27,7 @@ def read_whole(source: Source, limit: int) -> bytes:
             size += len(piece)
             if size > limit:
                 raise too_large(limit)
+            packed = packed_bytes(stream)
+            if packed is not None and beyond_measure(size, packed):
+                raise unpacks_to_too_much("The text")
     return b"".join(pieces)

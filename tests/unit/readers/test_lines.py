@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import random
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from longdoc.readers import measure
 from longdoc.readers.base import Source
 from longdoc.readers.lines import Line, LineFile, line_at
 from reader_kit import QUICK, settings_of, write
@@ -64,6 +66,40 @@ def test_only_line_feeds_end_lines(parts: list[str]) -> None:
 
 def test_carriage_returns_end_lines_where_there_is_no_line_feed(tmp_path: Path) -> None:
     assert [line.text for line in lines_of(write(tmp_path / "in", "a\rb\rc"))] == ["a\r", "b\r", "c"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("ending", ["\n", ""])
+def test_a_line_that_unpacks_beyond_measure_is_given_up_and_the_next_ones_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str, ending: str
+) -> None:
+    """A line of any length that is no bomb is read, and the lines are the same wherever one enters."""
+    monkeypatch.setattr(measure, "FREE_BYTES", 1 << 20)
+    monkeypatch.setattr(measure, "_TAKEN_AHEAD", 1 << 10)
+    honest = random.Random(0).randbytes(1 << 20).hex() + "\n"
+    texts = ["short\n", "x" * (3 << 20) + "\n", honest, "end\n", "y" * (3 << 20) + ending]
+    path = write(tmp_path / "in.gz", gzip.compress("".join(texts).encode(encoding)))
+    file = file_of(path)
+    lines = list(file.lines())
+    assert [line.text for line in lines] == ["short\n", "", honest, "end\n", ""]
+    assert [line.number for line in lines] == [1, 2, 3, 4, 5]
+    faults = [(line.fault.reason, str(line.fault)) for line in lines if line.fault is not None]
+    what = measure.UNPACKS_TO_TOO_MUCH
+    assert faults == [("zip_bomb", f"Line {n} {what}. If that is right, give it without compression.") for n in (2, 5)]
+    for index, line in enumerate(lines):
+        again = [(x.number, x.cursor, x.text, x.packed) for x in file.lines(line.cursor)]
+        assert again == [(x.number, x.cursor, x.text, x.packed) for x in lines[index:]]
+
+
+def test_what_is_beyond_measure() -> None:
+    mebi = 1 << 20
+    assert not measure.beyond_measure(32 * mebi, 0)
+    assert measure.beyond_measure(32 * mebi + 1, 1000)
+    assert not measure.beyond_measure(200 * mebi, mebi - (1 << 17))
+    assert measure.beyond_measure(200 * mebi + 1, mebi - (1 << 17))
+    assert measure.UNPACKS_TO_TOO_MUCH == (
+        "unpacks to more than 32 MiB, and to more than 200 times what it takes in the file"
+    )
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
