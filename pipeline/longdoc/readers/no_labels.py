@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from longdoc.errors import DataError, on_one_line
+from longdoc.readers.field_names import is_plain_name, listed
 from longdoc.types import Document, Record
 
 __all__ = ["no_label_at_all"]
@@ -22,9 +23,8 @@ def no_label_at_all(records: Sequence[Record]) -> DataError:
     first = records[0].document
     others = [name for name in (first.meta if isinstance(first, Document) else ()) if name not in _FACTS]
     if others:
-        columns = ", ".join(f"`{name}`" for name in others[:_SHOWN])
-        found = f"Beside its text the first has {columns}. Name the one that holds the label: "
-        found += f"--set read.fields.label={others[0] if len(others) == 1 else 'COLUMN'}"
+        found = f"Beside its text the first has {listed(others, _SHOWN, 'field')}. Name the one that holds the label: "
+        found += f"--set read.fields.label={others[0] if len(others) == 1 and is_plain_name(others[0]) else 'COLUMN'}"
         found += " (`labels`, `target`, `spans`, or `question` and `answers` for other tasks)."
     else:
         found = "Give each a `label` (`labels`, `target`, `spans`, or `question` and `answers` for other tasks)."

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from longdoc.errors import DataError, on_one_line
 from longdoc.readers.base import ReadConfig, Source
+from longdoc.readers.field_names import is_plain_name, listed
 
 __all__ = ["check_columns"]
 
@@ -18,35 +19,29 @@ _MOST_NAMES = 30
 def check_columns(names: Sequence[str], source: Source, settings: ReadConfig, from_text: bool = False) -> None:
     """Raise `DataError` if a column occurs twice or the text column is missing.
 
-    `from_text`: the names are the first line of a text file. They are shown only if they all look like names, since
-    a file without a header line begins with somebody's text.
+    `from_text`: the names are the first line of a text file. None is shown unless they all look like names, since a
+    file without a header line begins with somebody's text.
     """
-    shown = [_shown(name) for name in names]
-    if from_text and not all(_looks_like_a_name(name) for name in names if name):
-        shown = [f"number {number}" for number in range(1, len(names) + 1)]
+    foreign = from_text and not all(_looks_like_a_name(name) for name in names if name)
     for index, name in enumerate(names):
         if name and name in names[:index]:
+            shown = f"`{name}`" if is_plain_name(name) and not foreign else f"number {index + 1}"
             raise DataError(
-                f"The column {shown[index]} occurs twice in {on_one_line(source.name)}. Rename one of the two, so "
+                f"The column {shown} occurs twice in {on_one_line(source.name)}. Rename one of the two, so "
                 f"that it is clear which one is meant."
             )
     text = settings.fields.text
     if text in names:
         return
-    if shown and shown[0] == "number 1":
+    if foreign:
         found = (
             f"Its first line has {len(names)} cells that do not look like names of columns: is there a header line, "
             f"and is `read.delimiter` right?"
         )
     else:
-        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-        found = f"Columns found: {', '.join(shown[:_MOST_NAMES])}{more}."
+        why = "the first row may be no header" if from_text else ""
+        found = f"Columns found: {listed(names, _MOST_NAMES, why=why) or 'none'}."
     raise DataError(f"{on_one_line(source.name)} has no column `{text}`. {found} {settings.fields.advice}")
-
-
-def _shown(name: str) -> str:
-    short = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
-    return "`" + short.encode("utf-8", "replace").decode("utf-8") + "`"
 
 
 def _looks_like_a_name(name: str) -> bool:

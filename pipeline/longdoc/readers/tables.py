@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from longdoc.errors import DataError, UsageError
 from longdoc.readers.base import FieldMap, ReadConfig, Source
+from longdoc.readers.field_names import listed
 from longdoc.types import Document, DocumentFailure, Record
 
 __all__ = ["ArrowTable", "is_table", "read_table", "table_documents"]
@@ -70,10 +71,9 @@ def table_documents(table: Any, text_column: str | None = None) -> Iterator[Docu
     column = "text" if text_column is None else text_column
     names = _names(table)
     if names is not None and column not in names:
-        shown = ", ".join(f"`{name[:40]}`" for name in names[:10])
         raise UsageError(
-            f"`text_column` must name a column of the table, but there is no `{column}`. It has {shown}"
-            f"{' ...' if len(names) > 10 else ''}."
+            f"`text_column` must name a column of the table, but there is no `{column}`. It has "
+            f"{listed(names, 10) or 'none'}."
         )
     taken = {name: None for name, meant in FieldMap() if name != "text" and meant == column}
     settings = ReadConfig(fields=FieldMap(text=column, **taken))

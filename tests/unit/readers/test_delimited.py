@@ -115,7 +115,8 @@ def test_no_rows_are_no_records(tmp_path: Path, content: str) -> None:
         ),
         (
             "doc,body,Label Name\n1,a,b\n",
-            "in.csv has no column `text`. Columns found: `doc`, `body`, `Label Name`. "
+            "in.csv has no column `text`. Columns found: `doc`, `body` and 1 more column whose name is not shown, "
+            "since it may be text (the first row may be no header). "
             "Name the column that holds the documents in `read.fields.text`.",
         ),
         (
@@ -123,6 +124,16 @@ def test_no_rows_are_no_records(tmp_path: Path, content: str) -> None:
             "in.csv has no column `text`. Its first line has 3 cells that do not look like names of columns: "
             "is there a header line, and is `read.delimiter` right? "
             "Name the column that holds the documents in `read.fields.text`.",
+        ),
+        (
+            "Anna Mueller,HIV positive\nBert Maier,HIV negative\n",
+            "in.csv has no column `text`. Columns found: 2 columns whose names are not shown, since they may be text "
+            "(the first row may be no header). Name the column that holds the documents in `read.fields.text`.",
+        ),
+        (
+            "Ada Poe,text,Ada Poe\n",
+            "The column number 3 occurs twice in in.csv. "
+            "Rename one of the two, so that it is clear which one is meant.",
         ),
         (
             "7,Ada Poe,Ada Poe\n",
