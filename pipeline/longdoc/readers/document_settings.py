@@ -51,8 +51,10 @@ class PdfConfig(Config):
     join_hyphenated: bool = False
     """Whether words that a hyphen splits at a line end are put together; offsets refer to the text after that."""
     drop_running_lines: bool = False
-    """Whether lines at the top and bottom of pages that most pages share but for digits (running headers, page
-    numbers) are left out."""
+    """Whether headers, footers and page numbers are left out: up to three lines at the top and at the bottom of a page
+    that more than half of the pages, and at least three, have at the same place. Only one number in a line may differ,
+    and only as page numbers do, by one from page to page. Lines are looked for from the edge inwards, up to the first
+    that is none; where more than three are alike nothing is left out there, and a page never loses all its lines."""
 
 
 class XmlConfig(Config):

@@ -8,8 +8,7 @@ No picture is looked at: a scanned page without a text layer is an empty page.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from longdoc.errors import DocumentError
@@ -17,6 +16,7 @@ from longdoc.readers.document_settings import PdfConfig
 from longdoc.readers.extras import need
 from longdoc.readers.formatted import FormattedReader
 from longdoc.readers.parsed import PageSpan, ParsedDocument
+from longdoc.readers.running_lines import without_running_lines
 
 __all__ = ["PDF", "parse"]
 
@@ -24,8 +24,6 @@ _BEGINNING = b"%PDF-"
 _HEADER_PLACE = 1024
 """In so many bytes from the start a reader looks for the beginning (PDF 1.7, implementation note 13)."""
 _LINE_END_HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u00ad\u2010]\n(?=[^\W\d_])")
-_DIGITS = re.compile(r"\d+")
-_EDGE_LINES = 2
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _PASSWORD_NEEDED = 4  # FPDF_ERR_PASSWORD
 _LONGEST_TITLE = 300
@@ -60,26 +58,6 @@ def parse(data: bytes, settings: Mapping[str, Any]) -> ParsedDocument:
     if empty:
         remarks["pages_without_text"] = empty
     return ParsedDocument("\f".join(pages), tuple(spans), remarks=remarks)
-
-
-def without_running_lines(pages: Sequence[str]) -> list[str]:
-    """Pages without the lines among the first and last two that, digits aside, stand there on most of the pages."""
-    counts: Counter[str] = Counter()
-    for page in pages:
-        lines = page.split("\n")
-        counts.update({_shape(line) for line in [*lines[:_EDGE_LINES], *lines[-_EDGE_LINES:]]})
-    running = {shape for shape, count in counts.items() if shape and count > 2 and 2 * count > len(pages)}
-
-    def kept(page: str) -> str:
-        lines = page.split("\n")
-        edge = {*range(_EDGE_LINES), *range(len(lines) - _EDGE_LINES, len(lines))}
-        return "\n".join(line for place, line in enumerate(lines) if place not in edge or _shape(line) not in running)
-
-    return [kept(page) for page in pages]
-
-
-def _shape(line: str) -> str:
-    return _DIGITS.sub("0", line.strip())
 
 
 def _texts(data: bytes, most: int) -> tuple[list[str], dict[str, Any]]:

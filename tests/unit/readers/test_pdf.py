@@ -13,7 +13,7 @@ import pytest
 from longdoc.errors import DataError, DocumentError
 from longdoc.readers import read_documents, sandbox
 from longdoc.readers.parsed import ParsedDocument, page_at
-from longdoc.readers.pdf import parse, without_running_lines
+from longdoc.readers.pdf import parse
 from longdoc.types import Document, DocumentFailure
 from pdf_kit import pdf
 from reader_kit import documents_of, failures_of, records_of, write
@@ -56,16 +56,13 @@ def test_words_are_joined_over_line_ends_only_when_asked_and_pages_follow() -> N
 
 
 def test_running_lines_go_only_when_asked() -> None:
-    pages = [f"Case 12/345\nPage {n} of 4\nBody {n} text\nmore\nlines {n}\nfooter" for n in range(1, 5)]
+    bodies = [f"{word} begins\nand\nends with {word}" for word in ("alpha", "beta", "gamma", "delta")]
+    pages = [f"Case 12/345\nPage {n} of 4\n{body}\nfooter" for n, body in enumerate(bodies, 1)]
     assert parse(pdf(pages), {}).text == "\f".join(pages)
-    bodies = [f"Body {n} text\nmore" for n in range(1, 5)]
     without = parse(pdf(pages), {"drop_running_lines": True})
-    assert [without.text[start:end] for start, end, _ in without.pages or ()] == [f"{body}" for body in bodies]
-
-
-def test_lines_that_few_pages_share_and_lines_in_the_middle_stay() -> None:
-    pages = ["same\nx\ny\nz\nend", "same\np\ny\nq\nfin", "other\nr\ny\ns\nstop"]
-    assert without_running_lines(pages) == pages
+    assert without.text == "\f".join(bodies)
+    assert [without.text[start:end] for start, end, _ in without.pages or ()] == bodies
+    assert [page.number for page in without.pages or ()] == [1, 2, 3, 4]
 
 
 def test_refusals_say_what_is_wrong() -> None:
