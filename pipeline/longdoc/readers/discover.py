@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import glob
 import os
+import re
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,6 +18,9 @@ from longdoc.readers.dataset_folder import dataset_source, hub_source, is_datase
 from longdoc.readers.patterns import matches, split_pattern, without_detours
 
 __all__ = ["find"]
+
+_ESCAPED = re.compile(r"[\ud800-\udfff]|\\ud[89a-f][0-9a-f]{2}")
+"""A character that stands for a byte that is no UTF-8, or, written out, its escape."""
 
 
 def find(inputs: Sequence[str | Path], settings: ReadConfig, readers: Sequence[Reader]) -> list[Source]:
@@ -116,8 +120,14 @@ def _entry(path: Path, root: Path, settings: ReadConfig) -> Iterator[Source]:
 
 
 def _name(path: Path) -> str:
-    """The path with forward slashes; bytes of a file name that are no UTF-8 become escapes, since names are ids."""
-    return path.as_posix().encode("utf-8", "backslashreplace").decode("utf-8")
+    """The path with forward slashes; bytes of a file name that are no UTF-8 become escapes, since names are ids.
+
+    Two files have two names: where there are such bytes, or what looks like their escape, backslashes are doubled.
+    """
+    name = path.as_posix()
+    if _ESCAPED.search(name):
+        name = name.replace("\\", "\\\\")
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _pattern(pattern: str, settings: ReadConfig) -> Iterable[Source]:
@@ -141,6 +151,8 @@ def _with_distinct_names(groups: list[list[Source]]) -> list[list[Source]]:
     def renamed(source: Source) -> Source:
         if source.root == Path():
             return source
+        if source.path.is_relative_to(common):  # not so where a dataset names a split that lies elsewhere
+            return dataclasses.replace(source, name=_name(source.path.relative_to(common)))
         return dataclasses.replace(source, name=_name(source.root.relative_to(common) / source.name))
 
     return [[renamed(source) for source in group] for group in groups]

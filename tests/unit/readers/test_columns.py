@@ -148,8 +148,8 @@ def test_odd_metadata_are_ignored(tmp_path: Path, container: Any, metadata: byte
     [
         (
             pa.table({"doc": ["a"], "body (raw)": ["x"]}),
-            "in.{} has no column `text`. Columns found: `doc` and 1 more column whose name is not shown, since it may be "
-            "text. "
+            "in.{} has no column `text`. Columns found: `doc` and 1 more column whose name is not shown, since it "
+            "may be text. "
             "Name the column that holds the documents in `read.fields.text`.",
         ),
         (

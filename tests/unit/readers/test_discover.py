@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -97,12 +98,29 @@ def test_an_unknown_type_named_explicitly_is_refused(tree: Path) -> None:
 
 
 def test_file_names_that_are_no_unicode_become_ids_that_can_be_written(tree: Path) -> None:
-    import os
-
     (tree / "c" / "caf\udce9.txt").write_bytes(b"x") if os.name == "posix" else pytest.skip("names are Unicode here")
     (first, _) = read_documents([tree / "c"])
     assert first.document.id == "caf\\udce9.txt"
     assert not isinstance(first.document, DocumentFailure)
+
+
+def test_two_file_names_never_become_one_id(tmp_path: Path) -> None:
+    if os.name != "posix":
+        pytest.skip("names are Unicode here")
+    ids = {
+        "bad\udcff.txt": r"bad\udcff.txt",
+        r"bad\udcff.txt": r"bad\\udcff.txt",
+        r"bad\\udcff.txt": r"bad\\\\udcff.txt",
+        "a\\bad\udcff.txt": r"a\\bad\udcff.txt",
+        r"plain\name.txt": r"plain\name.txt",
+        r"\udxyz.txt": r"\udxyz.txt",
+    }
+    for folder in ("one", "two"):
+        for name in ids:
+            write(tmp_path / folder / name, "x")
+    assert sorted(names(tmp_path / "one")) == sorted(ids.values())
+    both = names(tmp_path / "one", tmp_path / "two")
+    assert sorted(both) == sorted(f"{folder}/{name}" for folder in ("one", "two") for name in ids.values())
 
 
 @pytest.mark.parametrize(
