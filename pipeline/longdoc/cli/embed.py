@@ -52,6 +52,7 @@ def embed(
     """
     with faults_as_exit_status(lambda: "Finished parts are kept: the same command goes on."):
         from longdoc.apart import check_apart
+        from longdoc.cli.next_step import say_tables_left_out
         from longdoc.cli.predict import failures_told, outcome
         from longdoc.config import dump_resolved
         from longdoc.errors import counted
@@ -69,6 +70,7 @@ def embed(
             resolved.job.model_dump() | {key: value for key, value in options.items() if value is not None}
         )
         paths = [*inputs, *(more or [])]
+        say_tables_left_out(paths, resolved.read)
         refuse_nothing(paths, resolved.read, output)
         opener = partial(open_with, model, resolved)
         embedder = opener()

@@ -48,6 +48,7 @@ def explain(
     """
     with faults_as_exit_status():
         from longdoc.apart import check_apart
+        from longdoc.cli.next_step import say_tables_left_out
         from longdoc.cli.trained import own_chunking, settled
         from longdoc.config import dump_resolved
         from longdoc.errors import counted
@@ -69,6 +70,7 @@ def explain(
         check_apart(output, {"--input": inputs, "--model": [model]}, homes=("--model",))
         if not one_page:
             check_report_folder(output)
+        say_tables_left_out(inputs, resolved.read)
         refuse_nothing(inputs, resolved.read, output)
         most = limit or (ON_ONE_PAGE if one_page else None)
         pipeline = Pipeline.load(model, resolved.prediction)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from longdoc.cli.common import say
 from longdoc.errors import on_one_line
+from longdoc.launched import speaks_for_all
 
 if TYPE_CHECKING:
+    from longdoc.readers.base import ReadConfig
     from longdoc.types import DocumentFailure
 
-__all__ = ["Unreadable", "missing_packages"]
+__all__ = ["Unreadable", "missing_packages", "say_tables_left_out"]
 
 
 class Unreadable:
@@ -39,6 +43,17 @@ class Unreadable:
     def lines(self) -> list[str]:
         """The most frequent first."""
         return [f"{number} unreadable ({self._first[kind]})" for kind, number in self._found.most_common()]
+
+
+def say_tables_left_out(inputs: Sequence[str], read: ReadConfig) -> None:
+    """Say of each table of labels among the inputs that it is no document, where `read.fields.file` tells them."""
+    from longdoc.readers import find_documents
+
+    if read.fields.file is None or not speaks_for_all():
+        return
+    for table in find_documents(inputs, read)[1]:
+        name = on_one_line(table.name)
+        say(f"longdoc: {name} is left out: it has names of files in `{read.fields.file}` and no text.", err=True)
 
 
 def missing_packages(output: Path) -> list[str]:

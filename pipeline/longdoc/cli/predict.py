@@ -12,6 +12,7 @@ import typer
 
 from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, load, say, show_progress
 from longdoc.cli.dry_run import DryRunOption, dry_run, told_reasons
+from longdoc.launched import speaks_for_all
 
 if TYPE_CHECKING:
     from longdoc.jobs.runner import JobReport
@@ -54,7 +55,7 @@ def predict(
     """
     with faults_as_exit_status(lambda: "Finished parts are kept: the same command goes on."):
         from longdoc.apart import check_apart
-        from longdoc.cli.next_step import missing_packages
+        from longdoc.cli.next_step import missing_packages, say_tables_left_out
         from longdoc.cli.trained import own_chunking, settled
         from longdoc.config import dump_resolved
         from longdoc.files import check_folder_output
@@ -75,6 +76,7 @@ def predict(
         resolved = resolved.model_copy(update={"job": job})
         opener = partial(open_predictor, model, resolved.prediction, job.evidence)
         paths = [*inputs, *(more or [])]
+        say_tables_left_out(paths, resolved.read)
         refuse_nothing(paths, resolved.read, output)
         task = task_named(resolved.model.task)
         rows = rows_of({"rows.kind": task.row_kind})
@@ -93,7 +95,7 @@ def predict(
                 configuration=dump_resolved(resolved, HEEDS),
                 rows=rows,
             )
-        if "unsupported_type" in report.reasons:
+        if "unsupported_type" in report.reasons and speaks_for_all():
             for sentence in missing_packages(output):
                 say(f"longdoc: {sentence}", err=True)
         closing_line(outcome(report, output, task.asks) + failures_told(report, output, job.max_failures))

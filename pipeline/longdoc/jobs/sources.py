@@ -8,7 +8,7 @@ from pathlib import Path
 
 from longdoc.errors import no_document
 from longdoc.jobs.identity import IdDigest
-from longdoc.readers import find_sources, read_source
+from longdoc.readers import find_documents, read_source
 from longdoc.readers.base import ReadConfig, Source
 from longdoc.types import Document, DocumentFailure, Record
 
@@ -19,9 +19,9 @@ _CIRCUMSTANCES = frozenset({"timeout", "memory_limit", "worker_died"})
 
 
 def list_sources(inputs: Sequence[str | Path], read: ReadConfig, output: Path) -> tuple[Source, ...]:
-    """All sources in order, without the job's own folder: `output` may lie inside an input folder."""
+    """All sources of documents in order, without the job's own folder: `output` may lie inside an input folder."""
     own = output.resolve()
-    found = find_sources(inputs, read)
+    found, _ = find_documents(inputs, read)
     return tuple(source for source in found if source.root == Path() or not _is_inside(source.path, own))
 
 

@@ -5,8 +5,13 @@ A new format is one file with a `Reader` and one name in `READERS`.
 
 from __future__ import annotations
 
+import glob
 import hashlib
+import os
+import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,11 +26,12 @@ from longdoc.readers.docx import WORD
 from longdoc.readers.eml import EMAIL
 from longdoc.readers.html import HTML
 from longdoc.readers.jsonl import JsonLinesReader
-from longdoc.readers.label_tables import faults_of, is_labelled, label_files
+from longdoc.readers.label_tables import faults_of, holds_labels, is_labelled, label_files
 from longdoc.readers.no_labels import no_label_at_all
 from longdoc.readers.opening import open_file
 from longdoc.readers.parquet import ParquetReader
 from longdoc.readers.pdf import PDF
+from longdoc.readers.schema_check import MissingColumnError
 from longdoc.readers.tables import ArrowTable, is_table, read_table, table_documents
 from longdoc.readers.text import TextReader
 from longdoc.readers.xml import XML
@@ -38,6 +44,7 @@ __all__ = [
     "ReadConfig",
     "Reader",
     "Source",
+    "find_documents",
     "find_sources",
     "is_table",
     "load_labelled",
@@ -89,15 +96,31 @@ def read_source(source: Source, settings: ReadConfig = _DEFAULT, cursor: int = 0
     """
     reader = _reader_of(source)
     if reader is not None:
-        yield from reader.read(source, settings, cursor)
+        try:
+            yield from reader.read(source, settings, cursor)
+        except MissingColumnError as error:
+            way_out = _files_beside(source) if settings.fields.file is None else ""
+            raise MissingColumnError(f"{error}{way_out}") from None
     elif cursor == 0:
         refused = DocumentError("unsupported_type", "There is no reader for files of this type.")
         yield failed(source, 0, 0, _refusal(source) or refused)
 
 
+def find_documents(inputs: Sequence[str | Path], settings: ReadConfig = _DEFAULT) -> tuple[list[Source], list[Source]]:
+    """The sources that hold documents, and tables of labels of the files beside them, which hold none.
+
+    There are such tables where `settings.fields.file` names the column by which they are known (`label_tables`).
+    """
+    sources = find_sources(inputs, settings)
+    if settings.fields.file is None:
+        return sources, []
+    tables = [source for source in sources if _has_rows(source) and holds_labels(source, settings, read_source)]
+    return [source for source in sources if source not in tables], tables
+
+
 def read_documents(inputs: Sequence[str | Path], settings: ReadConfig = _DEFAULT) -> Iterator[Record]:
-    """All records of all sources, in order."""
-    for source in find_sources(inputs, settings):
+    """All records of all sources that hold documents, in order."""
+    for source in find_documents(inputs, settings)[0]:
         yield from read_source(source, settings)
 
 
@@ -119,8 +142,7 @@ def load_labelled(
     tables: list[Source] = []
     files: list[Source] = []
     for source in find_sources(inputs, settings):
-        reader = _reader_of(source)
-        (tables if reader is not None and reader.has_rows else files).append(source)
+        (tables if _has_rows(source) else files).append(source)
     suffixes = [suffix for reader in READERS for suffix in reader.suffixes]
     return _strictly(label_files(tables, files, settings, read_source, suffixes, option))
 
@@ -174,6 +196,29 @@ def source_digest(source: Source) -> str:
     except (DocumentError, OSError) as error:
         refusal = f"{source.name}\0{type(error).__name__}"
     return hashlib.sha256(refusal.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _has_rows(source: Source) -> bool:
+    reader = _reader_of(source)
+    return reader is not None and reader.has_rows
+
+
+def _files_beside(table: Source) -> str:
+    """What helps where a table that was to be read as documents lies beside files: it may hold their labels."""
+    endings: Counter[str] = Counter()
+    with suppress(OSError), os.scandir(table.path.parent) as entries:
+        for path in map(Path, entries):
+            if not path.name.startswith(".") and any(not reader.has_rows and reader.opens(path) for reader in READERS):
+                endings[path.suffix] += 1
+    if not endings:
+        return ""
+    folder, here = table.path.parent, Path.cwd().resolve()
+    shown = glob.escape(str(folder.relative_to(here) if folder.is_relative_to(here) else folder))
+    pattern = on_one_line(shlex.quote(f"{shown}/*{endings.most_common(1)[0][0]}"))
+    return (
+        f" If it holds labels of the files beside it, name only these, as in `--input {pattern}`, or its column of "
+        "their names in `read.fields.file`."
+    )
 
 
 def _reader_of(source: Source) -> Reader | None:

@@ -12,7 +12,7 @@ from longdoc.readers.encoding import repair_surrogates
 from longdoc.readers.meta import carry
 from longdoc.types import Document, Place, Record
 
-__all__ = ["RecordFields", "too_large"]
+__all__ = ["RecordFields", "no_field", "too_large"]
 
 T = TypeVar("T")
 
@@ -99,9 +99,7 @@ class RecordFields:
     def _text_of(self, values: Mapping[str, Any]) -> tuple[str, int]:
         name = self._text
         if name not in values:
-            raise DocumentError(
-                "unreadable", f"The record has no field `{name}`. Name the right one in `{self._setting}`."
-            )
+            raise DocumentError("unreadable", f"{no_field(name)} Name the right one in `{self._setting}`.")
         text = _usable(values[name])
         if not isinstance(text, str):
             raise DocumentError("unreadable", f"`{name}` must be a string, but is {gold.kind_of(text)} instead.")
@@ -114,6 +112,11 @@ def _usable(value: Any) -> Any:
     if isinstance(value, DocumentError):
         raise value
     return value
+
+
+def no_field(name: str) -> str:
+    """What is said of a record without the field of the text."""
+    return f"The record has no field `{name}`."
 
 
 def too_large(limit: int) -> DocumentError:

@@ -13,9 +13,11 @@ from pathlib import PurePosixPath
 
 from longdoc.errors import DataError, counted, on_one_line
 from longdoc.readers.base import ReadConfig, Source
+from longdoc.readers.fields import no_field
+from longdoc.readers.schema_check import MissingColumnError
 from longdoc.types import Document, DocumentFailure, Record
 
-__all__ = ["faults_of", "is_labelled", "label_files"]
+__all__ = ["faults_of", "holds_labels", "is_labelled", "label_files"]
 
 Read = Callable[[Source, ReadConfig], Iterator[Record]]
 
@@ -48,16 +50,13 @@ def label_files(
             cannot be read, has no label, or names no file, several, or one that another row names; a file that no row
             names. Before any file is read.
     """
-    column = settings.fields.file
     if not tables or not files:
         missing, beside = ("table", "the files") if not tables else ("file", "the table")
         raise DataError(
             f"`read.fields.file` needs a {missing} among the inputs of `{option}`, but there is none. Name it beside "
             f"{beside}: --{option} FOLDER --{option} labels.csv."
         )
-    # The name of the file stands where the text does; offsets in the text of a file are no business of a table.
-    columns = {"text": column, "id": None, "spans": None, "question": None, "answers": None}
-    as_table = settings.model_copy(update={"fields": settings.fields.model_copy(update=columns)})
+    as_table = _as_table(settings)
     index = _FileIndex(files, suffixes)
     rows: dict[Source, Record] = {}
     faults: list[str] = []
@@ -91,6 +90,39 @@ def label_files(
     return (
         _with_labels(record, rows[file].document) for file in files if file in rows for record in read(file, settings)
     )
+
+
+def holds_labels(table: Source, settings: ReadConfig, read: Read) -> bool:
+    """Whether a table is one of labels and no document: it has the column `read.fields.file`, and none of texts.
+
+    Of JSON Lines, which have no header, that must be so of each record.
+    """
+    if settings.fields.file is None or settings.fields.file == settings.fields.text:
+        return False
+    missing = no_field(settings.fields.text)
+    records = 0
+    try:
+        for record in read(table, settings):
+            if isinstance(record.document, Document) or missing not in record.document.detail:
+                return False
+            records += 1
+        has_header = False
+    except MissingColumnError:
+        has_header = True
+    try:
+        rows = read(table, _as_table(settings))
+        if has_header:
+            next(rows, None)
+            return True
+        return records > 0 and all(isinstance(row.document, Document) for row in rows)
+    except MissingColumnError:
+        return False
+
+
+def _as_table(settings: ReadConfig) -> ReadConfig:
+    """The name of the file stands where the text does; offsets in the text of a file are no business of a table."""
+    columns = {"text": settings.fields.file, "id": None, "spans": None, "question": None, "answers": None}
+    return settings.model_copy(update={"fields": settings.fields.model_copy(update=columns)})
 
 
 def is_labelled(document: Document) -> bool:

@@ -9,11 +9,15 @@ from longdoc.errors import DataError, on_one_line
 from longdoc.readers.base import ReadConfig, Source
 from longdoc.readers.field_names import is_plain_name, listed
 
-__all__ = ["check_columns"]
+__all__ = ["MissingColumnError", "check_columns"]
 
 _NAME = re.compile(r"[^\W\d][\w.-]*( [\w.-]+){0,2}")
 _LONGEST_NAME = 40
 _MOST_NAMES = 30
+
+
+class MissingColumnError(DataError):
+    """A table has no text column."""
 
 
 def check_columns(names: Sequence[str], source: Source, settings: ReadConfig, from_text: bool = False) -> None:
@@ -41,7 +45,7 @@ def check_columns(names: Sequence[str], source: Source, settings: ReadConfig, fr
     else:
         why = "the first row may be no header" if from_text else ""
         found = f"Columns found: {listed(names, _MOST_NAMES, why=why) or 'none'}."
-    raise DataError(f"{on_one_line(source.name)} has no column `{text}`. {found} {settings.fields.advice}")
+    raise MissingColumnError(f"{on_one_line(source.name)} has no column `{text}`. {found} {settings.fields.advice}")
 
 
 def _looks_like_a_name(name: str) -> bool:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from longdoc.jobs.parts import read_part
 from pdf_kit import pdf
+from reader_kit import write
 
 TINY = Path(__file__).resolve().parents[3] / "configs" / "debug_tiny.yaml"
 LABELS = ["contract", "letter"]
@@ -68,3 +70,19 @@ def test_files_without_a_label_are_refused_before_anything_is_read(run, folder: 
         "  r9.pdf (no row names it)\n"
     )
     assert not (folder / "model").exists()
+
+
+def test_where_files_are_answered_their_table_of_labels_is_left_out_and_said_once(run, model, tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt"):
+        write(tmp_path / "lab" / name, "12 14")
+    write(tmp_path / "lab" / "labels.csv", "path,label\na.txt,A\n")
+    job = ("predict", "--model", model, "--input", tmp_path / "lab", "--output", tmp_path / "out")
+    assert f"`--input '{tmp_path / 'lab'}/*.txt'`" in run(*job, expect=2).output
+    by_file = ("--set", "read.fields.file=path")
+    page = ("explain", "--model", model, "--input", tmp_path / "lab", "--output", tmp_path / "page.html")
+    for command in ((*job, "--dry-run"), job, page):
+        told = run(*command, *by_file).output
+        assert told.count("labels.csv") == 1
+        assert "longdoc: labels.csv is left out: it has names of files in `path` and no text.\n" in told
+    rows = [row for part in (tmp_path / "out").glob("part-*") for row in read_part(part).to_pylist()]
+    assert [row["id"] for row in rows] == ["a.txt", "b.txt"]

@@ -90,5 +90,5 @@ def test_only_the_jobs_own_folder_is_left_out_and_links_that_loop_are_not_in_it(
     assert [source.name for source in found] == ["a.txt", "loop.txt"]
     monkeypatch.chdir(tmp_path)
     hub = Source(Path("hf:org/notes"), Path(), "org/notes/train")
-    monkeypatch.setattr(sources, "find_sources", lambda inputs, read: [hub])
+    monkeypatch.setattr(sources, "find_documents", lambda inputs, read: ([hub], []))
     assert list_sources(["hf:org/notes"], ReadConfig(), Path()) == (hub,), "a dataset of the hub is in no folder"

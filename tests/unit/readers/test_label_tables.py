@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from longdoc.errors import DataError
-from longdoc.readers import FieldMap, ReadConfig, load_labelled
+from longdoc.readers import FieldMap, ReadConfig, find_documents, find_sources, load_labelled, read_documents
 from longdoc.types import Document
 from pdf_kit import pdf
 from reader_kit import settings_of, write
@@ -240,3 +240,57 @@ def test_the_column_of_names_may_be_that_of_ids_and_no_other() -> None:
     with pytest.raises(ValueError, match=r"`read.fields.label` and `read.fields.file` both name the column `label`"):
         FieldMap(file="label")
     assert ReadConfig().fields.file is None
+
+
+class TestTablesThatAreNoDocuments:
+    """Where documents are read, the table of their labels is none."""
+
+    SETTINGS = ReadConfig(fields=FieldMap(file="path"))
+
+    def left_out(self, folder: Path, settings: ReadConfig = SETTINGS) -> list[str]:
+        write(folder / "a.txt", "one")
+        sources, tables = find_documents([folder], settings)
+        assert sorted(sources + tables, key=lambda source: source.name) == find_sources([folder], settings)
+        return [table.name for table in tables]
+
+    @pytest.mark.parametrize(
+        ("name", "content", "is_left_out"),
+        [
+            ("l.csv", "path,label\na.txt,A\n", True),
+            ("l.csv", "path,label\n", True),
+            ("l.csv", "path,text\na.txt,A\n", False),
+            ("l.csv", "name,label\na.txt,A\n", False),
+            ("l.csv", "path,text\na.txt,A,B\n", False),
+            ("l.jsonl", '{"path": "a.txt", "label": "A"}\n', True),
+            ("l.jsonl", '{"path": "a.txt"}\n{"path": "b", "text": "x"}\n', False),
+            ("l.jsonl", '{"path": "a.txt"}\nnonsense\n', False),
+            ("l.jsonl", '{"name": "a.txt"}\n', False),
+            ("l.jsonl", "", False),
+        ],
+    )
+    def test_they_have_the_column_of_names_and_no_text(
+        self, tmp_path: Path, name: str, content: str, is_left_out: bool
+    ) -> None:
+        write(tmp_path / name, content)
+        assert self.left_out(tmp_path) == ([name] if is_left_out else [])
+        assert self.left_out(tmp_path, ReadConfig()) == []
+
+    def test_a_text_that_is_too_large_makes_no_table_of_labels(self, tmp_path: Path) -> None:
+        write(tmp_path / "l.jsonl", '{"path": "a.txt", "text": "too large"}\n')
+        settings = self.SETTINGS.model_copy(update={"max_bytes": 5})
+        assert self.left_out(tmp_path, settings) == []
+
+    def test_without_the_setting_the_message_names_the_files_beside_it(self, tmp_path: Path, monkeypatch) -> None:
+        for name in ("a.txt", "b.txt", "c.md", ".d.md", ".e.md"):
+            write(tmp_path / "in" / "lab" / name, "one")
+        write(tmp_path / "in" / "lab" / "l.csv", "path,label\na.txt,A\n")
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(DataError) as refused:
+            list(read_documents(["in/lab"]))
+        assert str(refused.value) == (
+            "l.csv has no column `text`. Columns found: `path`, `label`. Name the column that holds the documents in "
+            "`read.fields.text`. If it holds labels of the files beside it, name only these, as in `--input "
+            "'in/lab/*.txt'`, or its column of their names in `read.fields.file`."
+        )
+        documents = [record.document.id for record in read_documents(["in/lab"], self.SETTINGS)]
+        assert documents == ["a.txt", "b.txt", "c.md"]
