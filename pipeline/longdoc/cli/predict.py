@@ -112,6 +112,10 @@ def outcome(report: JobReport, output: Path, asks: bool = False) -> str:
         failed += f" ({told_reasons(report.reasons, asks)})"
     if report.abstained:
         failed += f", {report.abstained} abstained"
+    if report.partly_textless:
+        among = " of those answered now" if report.reused_parts else ""
+        have = f"{report.partly_textless}{among} {'has' if report.partly_textless == 1 else 'have'}"
+        failed += f"; {have} pages without text, which were not read"
     parts = f"{counted(report.written_parts, 'part')} written, {report.reused_parts} found done"
     if report.found_complete:
         parts = "already complete, nothing written"

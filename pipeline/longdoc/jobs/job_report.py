@@ -27,6 +27,7 @@ class JobReport:
         found_complete: the job was complete before this run, which wrote nothing.
         abstained: documents of the whole job in which the model abstains, wholly or from some labels.
         chunks, repeated_chunks: that this run asked the model for, and those among them that were not encoded again.
+        partly_textless: documents that this run answered and that have pages without text, which nobody has read.
     """
 
     documents: int
@@ -40,6 +41,7 @@ class JobReport:
     abstained: int = 0
     chunks: int = 0
     repeated_chunks: int = 0
+    partly_textless: int = 0
 
 
 def job_report(
@@ -64,4 +66,5 @@ def job_report(
         abstained=sum(outcome.abstained for outcome in outcomes.values()),
         chunks=sum(outcome.chunks for outcome in outcomes.values()),
         repeated_chunks=sum(outcome.repeated_chunks for outcome in outcomes.values()),
+        partly_textless=sum(outcome.partly_textless for outcome in outcomes.values()),
     )

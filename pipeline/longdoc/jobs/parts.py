@@ -43,6 +43,8 @@ class PartOutcome:
         chunks, repeated_chunks: that the model was asked for by whoever made the part, and those among them that had
             stood somewhere before and were not encoded again. 0 for a part that was found done: its file, which is the
             same either way, does not say.
+        partly_textless: documents of which whoever made the part saw pages without text, which nobody has read. 0 for a
+            part that was found done.
     """
 
     number: int
@@ -54,6 +56,7 @@ class PartOutcome:
     abstained: int = 0
     chunks: int = field(default=0, compare=False)
     repeated_chunks: int = field(default=0, compare=False)
+    partly_textless: int = field(default=0, compare=False)
 
 
 def write_part(output: Path, plan: JobPlan, part: PartPlan, results: Sequence[JobResult]) -> PartOutcome:

@@ -17,9 +17,10 @@ from longdoc.jobs.job_plan import JobPlan, PartPlan
 from longdoc.jobs.parts import PartOutcome, write_part
 from longdoc.jobs.rows import JobResult
 from longdoc.jobs.sources import RollCall, read_records
+from longdoc.readers.parsed import pages_without_text, told_pages
 from longdoc.types import Document, DocumentFailure
 
-__all__ = ["OnDocument", "Predictor", "answer_alone", "part_documents", "run_part"]
+__all__ = ["OnDocument", "Predictor", "answer_alone", "has_textless_pages", "part_documents", "run_part"]
 
 OnDocument = Callable[[bool], None]
 """Called once a document with whether it failed. A document may be announced again when its part is run again."""
@@ -78,7 +79,8 @@ def run_part(
         if on_document is not None:
             on_document(not result.ok)
     if feed.broken:
-        results = [answer_alone(predictor, document) for document in part_documents(plan, part)]
+        feed.partly_textless = 0
+        results = [answer_alone(predictor, document) for document in map(feed.note, part_documents(plan, part))]
         feed.ids = [result.id for result in results]
     for number, (fed, answered) in enumerate(itertools.zip_longest(feed.ids, (result.id for result in results))):
         if fed != answered:
@@ -88,7 +90,12 @@ def run_part(
             )
     outcome = write_part(output, plan, part, results)
     chunks, repeated = (after - earlier for after, earlier in zip(_repeats(predictor), before, strict=True))
-    return replace(outcome, chunks=chunks, repeated_chunks=repeated)
+    return replace(outcome, chunks=chunks, repeated_chunks=repeated, partly_textless=feed.partly_textless)
+
+
+def has_textless_pages(document: Document | DocumentFailure) -> bool:
+    """Whether a document has pages without text, such as scans, beside those that are answered for."""
+    return isinstance(document, Document) and bool(pages_without_text(told_pages(document.meta), document.text))
 
 
 def _repeats(predictor: Predictor) -> tuple[int, int]:
@@ -134,6 +141,7 @@ class _Feed:
     Attributes:
         ids: of the documents handed out so far.
         broken: the predictor has raised.
+        partly_textless: documents with pages without text among those that were noted.
     """
 
     def __init__(self, plan: JobPlan, part: PartPlan) -> None:
@@ -141,6 +149,12 @@ class _Feed:
         self._fault: Exception | None = None
         self.ids: list[str] = []
         self.broken = False
+        self.partly_textless = 0
+
+    def note(self, document: Document | DocumentFailure) -> Document | DocumentFailure:
+        """Count a document before it is answered."""
+        self.partly_textless += has_textless_pages(document)
+        return document
 
     def answers(self, predictor: Predictor) -> Iterator[JobResult]:
         """The results of `stream` up to its end or the first exception."""
@@ -155,7 +169,7 @@ class _Feed:
         try:
             for document in part_documents(self._plan, self._part):
                 self.ids.append(document.id)
-                yield document
+                yield self.note(document)
         except Exception as error:
             self._fault = error
             raise

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from longdoc.errors import UsageError
 
-__all__ = ["PageSpan", "ParsedDocument", "SectionStart", "page_at", "told_pages"]
+__all__ = ["PageSpan", "ParsedDocument", "SectionStart", "page_at", "pages_without_text", "told_pages"]
 
 _LENGTH = struct.Struct(">Q")
 
@@ -145,6 +145,11 @@ def told_pages(meta: Mapping[str, Any]) -> tuple[PageSpan, ...]:
     ends = [0, *(page.end for page in pages)]
     fits = all(end <= page.start <= page.end and page.number > 0 for end, page in zip(ends, pages, strict=False))
     return pages if fits else ()
+
+
+def pages_without_text(pages: Sequence[PageSpan], text: str) -> tuple[int, ...]:
+    """Numbers of those pages of a text that have none, such as scans: nobody has read them."""
+    return tuple(page.number for page in pages if not text[page.start : page.end].strip())
 
 
 def _piece(data: memoryview) -> tuple[memoryview, memoryview]:

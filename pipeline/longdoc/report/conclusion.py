@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from longdoc.errors import counted
@@ -12,6 +12,8 @@ from longdoc.types import DocumentPrediction
 
 __all__ = ["Conclusion", "Rule", "answer_words", "conclusion_of", "percent", "reading_words"]
 
+_MOST_PAGES = 10
+"""Numbers of pages that are named."""
 _PERCENT = "\u00a0%"
 """No line ends between a number and its sign."""
 
@@ -78,11 +80,16 @@ def answer_words(result: DocumentPrediction) -> tuple[str, str]:
     return result.label, "" if result.score is None else f"{result.score:.3f}"
 
 
-def reading_words(result: DocumentPrediction) -> str:
-    """What was read of a document, and what was not."""
+def reading_words(result: DocumentPrediction, textless: Sequence[int] = ()) -> str:
+    """What was read of a document, and what was not.
+
+    Args:
+        textless: numbers of its pages that have no text.
+    """
     chunks = counted(result.n_chunks, "chunk")
     if result.tokens_read == result.n_tokens:
-        read = f"The whole document was read: {_tokens(result.n_tokens)} in {chunks}."
+        whole = "The text of the other pages" if textless else "The whole document"
+        read = f"{whole} was read: {_tokens(result.n_tokens)} in {chunks}."
     else:
         share = percent(result.tokens_read / max(1, result.n_tokens))
         read = (
@@ -91,7 +98,17 @@ def reading_words(result: DocumentPrediction) -> str:
         )
     if result.unknown_share:
         read += f" {percent(result.unknown_share).capitalize()} of the characters are unknown to the tokenizer."
-    return read
+    return f"{_textless_words(textless)} {read}" if textless else read
+
+
+def _textless_words(pages: Sequence[int]) -> str:
+    shown = [f"{page}" for page in pages[:_MOST_PAGES]]
+    if len(pages) > _MOST_PAGES:
+        shown.append(f"{len(pages) - _MOST_PAGES} more")
+    if len(pages) == 1:
+        return f"Page {shown[0]} was not read: it has no text (a scan, a picture, or an empty page)."
+    named = f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return f"Pages {named} were not read: they have no text (scans, pictures, or empty pages)."
 
 
 def percent(share: float) -> str:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from longdoc.readers.parsed import PageSpan
+from longdoc.readers.parsed import PageSpan, pages_without_text
 from longdoc.report.conclusion import Conclusion, Rule, answer_words, conclusion_of, reading_words
 from longdoc.report.failures import failure_words
 from longdoc.report.index import left_out_words
@@ -72,7 +72,7 @@ class _View:
 
     @property
     def reading(self) -> str:
-        return reading_words(self.result)
+        return reading_words(self.result, pages_without_text(self.item.pages, self.item.text))
 
     @property
     def language(self) -> str:

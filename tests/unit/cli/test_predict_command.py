@@ -15,6 +15,7 @@ from longdoc.cli import app
 from longdoc.decide import ConformalSets, Decisions
 from longdoc.jobs.parts import read_part
 from longdoc.pipeline import Pipeline
+from pdf_kit import pdf
 from reader_kit import write
 
 
@@ -48,6 +49,25 @@ def test_a_label_that_is_wrong_never_stops_a_prediction(model: Path, tmp_path: P
         f"1 document, 0 failed; 1 part written, 0 found done; results in {tmp_path / 'out'}\n",
     )
     assert [(row["id"], row["status"]) for row in rows_of(tmp_path / "out")] == [("1", "ok")]
+
+
+def test_the_closing_line_tells_of_pages_without_text(model: Path, tmp_path: Path) -> None:
+    """B085: a document of which one page is a scan is answered, but not in silence."""
+    pytest.importorskip("pypdfium2")
+    write(tmp_path / "in" / "a.pdf", pdf(["one page of text", ""]))
+    write(tmp_path / "in" / "b.pdf", pdf(["another page"]))
+    told = "pages without text, which were not read; 1 part written, "
+    out = tmp_path / "out"
+    more = ("--set", "job.documents_per_part=1")
+    finished = predict(model, tmp_path / "in", out)
+    assert finished.stdout == f"2 documents, 0 failed; 1 has {told}0 found done; results in {out}\n"
+    again = predict(model, tmp_path / "in", out)
+    assert again.stdout == f"2 documents, 0 failed; already complete, nothing written; results in {out}\n"
+    predict(model, tmp_path / "in", tmp_path / "two", *more)
+    for name in ("part-00000.parquet", "_manifest.json"):
+        (tmp_path / "two" / name).unlink()
+    finished = predict(model, tmp_path / "in", tmp_path / "two", *more)
+    assert f"2 documents, 0 failed; 1 of those answered now has {told}1 found done; " in finished.stdout
 
 
 def test_the_closing_line_says_why_documents_failed_and_who_they_are_the_rows(model: Path, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ from longdoc.jobs.plan import JobConfig, plan_job
 from longdoc.jobs.work import part_documents, run_part
 from longdoc.readers.base import ReadConfig
 from longdoc.types import Document, DocumentFailure
+from pdf_kit import pdf
 
 
 class Predictor:
@@ -46,6 +49,24 @@ def test_rows_are_the_results_and_every_document_is_announced(tmp_path):
         }
     assert announced == [row["status"] == "failed" for row in rows(tmp_path)]
     assert outcome.failed == sum(announced)
+
+
+@pytest.mark.parametrize("raises", [False, True])
+def test_documents_with_pages_without_text_are_counted_once(tmp_path, raises):
+    pytest.importorskip("pypdfium2")
+    for name, pages in (("a", ["one", "", ""]), ("b", ["one", "two"]), ("c", ["", "two"]), ("d", ["", ""])):
+        (tmp_path / f"{name}.pdf").write_bytes(pdf(pages))
+    plan = plan_job([str(tmp_path / "*.pdf")], ReadConfig(), JobConfig(), "p", tmp_path / "out")
+
+    def answers(documents):
+        for number, document in enumerate(documents):
+            if raises and number == 2:
+                raise ValueError
+            yield document if isinstance(document, DocumentFailure) else echo(document)
+
+    outcome = run_part(Predictor(answers), plan, plan.parts[0], tmp_path / "out")
+    assert (outcome.documents, outcome.partly_textless) == (4, 2)
+    assert dataclasses.replace(outcome, partly_textless=0) == outcome  # a part that is found done does not say
 
 
 @pytest.mark.parametrize(

@@ -143,6 +143,15 @@ def test_what_was_read() -> None:
         "out. Less than 0.1\u00a0% of the characters are unknown to the tokenizer."
     )
 
+    assert reading_words(whole, [3]) == (
+        "Page 3 was not read: it has no text (a scan, a picture, or an empty page). "
+        "The text of the other pages was read: 12,000 tokens in 31 chunks."
+    )
+    for pages, named in (((2, 5), "2 and 5"), (range(1, 14), "1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 3 more")):
+        assert reading_words(part, pages).startswith(
+            f"Pages {named} were not read: they have no text (scans, pictures, or empty pages). Only 0.1\u00a0% of the"
+        )
+
 
 def test_answers_in_a_table() -> None:
     spans = (ScoredSpan(0, 2, "CITY", 0.5), ScoredSpan(3, 5, "A", 0.5), ScoredSpan(6, 7, "CITY", 0.5))

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from longdoc.readers.parsed import PageSpan
 from longdoc.report.html import ExplainedDocument, explanation_page
 from longdoc.report.reading import ReadingMap
 from longdoc.types import DocumentFailure, DocumentPrediction, EvidencePassage, LabelScore, Occlusion
@@ -164,6 +165,13 @@ class TestWhatThePageTells:
         ) in page.visible
         assert [each.get("title") for each in page.named("span") if each.get("class") == "unread"] == [None, "not read"]
         assert page.texts == [item.text]
+
+    def test_pages_without_text_are_named(self):
+        item = replace(prediction("one\f \fthree"), pages=(PageSpan(0, 3, 1), PageSpan(4, 5, 2), PageSpan(6, 11, 3)))
+        said = (
+            "Page 2 was not read: it has no text (a scan, a picture, or an empty page). The text of the other pages was"
+        )
+        assert said in Page(explanation_page([item])).visible
 
     def test_each_given_label_can_be_chosen_the_best_one_first(self):
         evidence = (EvidencePassage(0, 3, "b", 1.0), EvidencePassage(4, 7, "a", 2.0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from longdoc.errors import JobError
 from longdoc.jobs.attempts import DocumentAttempts
@@ -12,7 +13,7 @@ from longdoc.jobs.engines.worker import DEATHS_WHILE_LOADING, WorkerProcess, rai
 from longdoc.jobs.job_plan import PartPlan
 from longdoc.jobs.parts import PartOutcome, write_part
 from longdoc.jobs.rows import JobResult
-from longdoc.jobs.work import part_documents, run_part
+from longdoc.jobs.work import has_textless_pages, part_documents, run_part
 from longdoc.types import DocumentFailure
 
 __all__ = ["isolate_each"]
@@ -42,7 +43,11 @@ def _isolate(work: JobWork, part: PartPlan) -> PartOutcome | None:
         JobError: worker after worker dies, whatever the document: the machine is at fault.
     """
     with _Solitary(work, part) as solitary:
-        ids = [document.id for document in part_documents(work.plan, part)]
+        ids: list[str] = []
+        textless = 0
+        for document in part_documents(work.plan, part):
+            ids.append(document.id)
+            textless += has_textless_pages(document)
         results: list[JobResult] = []
         deadly_in_a_row = 0
         for ordinal, identity in enumerate(ids):
@@ -69,7 +74,7 @@ def _isolate(work: JobWork, part: PartPlan) -> PartOutcome | None:
                 )
             results.append(result)
             work.on_document(not result.ok)
-        outcome = write_part(work.output, work.plan, part, results)
+        outcome = replace(write_part(work.output, work.plan, part, results), partly_textless=textless)
     work.attempts.finish(part.number)
     return outcome
 
