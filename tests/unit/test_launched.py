@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from longdoc.cli.common import closing_line
 from longdoc.launched import in_launch, keeps_store, speaks_for_all
 
 
@@ -24,3 +25,13 @@ def test_a_process_knows_its_place(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert (speaks_for_all(), in_launch(), keeps_store()) == (first, others, store)
+
+
+def test_one_process_of_a_launch_says_what_was_done(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    for rank in ("0", "1"):
+        monkeypatch.setenv("RANK", rank)
+        closing_line(f"done by {rank}")
+    assert capsys.readouterr().out == "done by 0\n"

@@ -152,10 +152,11 @@ def _stopped(kept: Callable[[], str]) -> typer.Exit:
 
 
 def closing_line(text: str) -> None:
-    """The one line on standard output that says what a command did."""
+    """The one line on standard output that says what a command did, whatever number of processes was launched."""
     from longdoc.errors import on_one_line
 
-    typer.echo(on_one_line(text))
+    if speaks_for_all():
+        typer.echo(on_one_line(text))
 
 
 def say(text: str, err: bool = False) -> None:

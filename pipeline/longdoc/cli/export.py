@@ -33,4 +33,21 @@ def export(
 
         heed_nothing(config, overrides, "export")
         check_file_output(file, "file")
+        _refuse_folders_of_ours(file)
         closing_line(f"{counted(export_job(output, file), 'row')} in {file}")
+
+
+def _refuse_folders_of_ours(file: Path) -> None:
+    """A file in the folder of a model or a job is taken for a part of it, and goes with it."""
+    from longdoc.errors import UsageError
+    from longdoc.jobs.names import PLAN_NAME
+
+    folders = file.resolve().parents
+    job = next((folder for folder in folders if (folder / PLAN_NAME).is_file()), None)
+    model = folders[0] if (folders[0] / "longdoc.json").is_file() else None  # below it, jobs have places of their own
+    for folder, what in ((job, "job"), (model, "model")):
+        if folder is not None:
+            raise UsageError(
+                f"`file` must lie apart from models and jobs, but {file} lies in {folder}, the folder of a {what}. "
+                "Name another place, beside it."
+            )
