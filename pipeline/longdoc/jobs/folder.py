@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from longdoc.errors import JobError
+from longdoc.errors import JobError, on_one_line
 from longdoc.files import cannot_write, check_folder_output, sync
 from longdoc.jobs.names import MANIFEST_NAME, PLAN_NAME, work_folder
 
@@ -33,7 +33,7 @@ def check_job_folder(output: Path) -> None:
         if foreign:
             raise JobError(
                 f"`output` must be an empty folder or the folder of a job, but {output} holds {len(foreign)} other "
-                f"files (the first is {foreign[0]}) and no {PLAN_NAME}. Name another folder."
+                f"files (the first is {on_one_line(foreign[0])}) and no {PLAN_NAME}. Name another folder."
             )
 
 

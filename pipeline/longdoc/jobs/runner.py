@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from longdoc.errors import ConfigurationError, InterruptedJobError, JobError, LongDocError, PlanMismatchError
+from longdoc.errors import (
+    ConfigurationError,
+    InterruptedJobError,
+    JobError,
+    LongDocError,
+    PlanMismatchError,
+    on_one_line,
+)
 from longdoc.files import unlink
 from longdoc.interruption import Interruption
 from longdoc.jobs.attempts import Attempts
@@ -176,8 +183,9 @@ def _disown(output: Path, plan: JobPlan, source: int, written: Set[int]) -> NoRe
     doubtful = [part for part in plan.parts_of(source) if part.number in written]
     for part in doubtful:
         unlink(output / plan.part_name(part))
+    name = on_one_line(plan.sources[source].name)
     raise PlanMismatchError(
-        f"{plan.sources[source].name} has changed while the job ran, so {len(doubtful)} parts that this run made of it "
+        f"{name} has changed while the job ran, so {len(doubtful)} parts that this run made of it "
         "were removed. Put it back to go on, or start again in another folder."
     )
 

@@ -78,8 +78,9 @@ def find_sources(inputs: Sequence[str | Path], settings: ReadConfig = _DEFAULT) 
 
     An input is a file, a folder (read with all folders in it; hidden names are left out), a pattern such as
     `reports/**/*.txt`, a folder made by `datasets.save_to_disk`, or a dataset of the hub, `hf:owner/name`. Links to
-    folders are not followed, except where a pattern names them. Nothing without the prefix is looked up on a network.
-    Files of unknown types inside a folder are sources too: reading them yields a failure, so that nothing is lost.
+    folders are not followed, except where a pattern names them; a link to a file is a source of its own. Nothing
+    without the prefix is looked up on a network. Files of unknown types inside a folder are sources too:
+    reading them yields a failure, so that nothing is lost.
     Names, and so ids of one-file documents, are relative to the input's root; if two inputs have files of one name,
     to the folder that all inputs have in common.
 
