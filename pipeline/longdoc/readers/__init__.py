@@ -99,10 +99,11 @@ def read_source(source: Source, settings: ReadConfig = _DEFAULT, cursor: int = 0
     if reader is not None:
         try:
             yield from reader.read(source, settings, cursor)
+            return
         except MissingColumnError as error:
-            way_out = _files_beside(source) if settings.fields.file is None else ""
-            raise MissingColumnError(f"{error}{way_out}") from None
-    elif cursor == 0:
+            fault = str(error)
+        raise MissingColumnError(fault + (_files_beside(source) if settings.fields.file is None else ""))
+    if cursor == 0:
         refused = DocumentError("unsupported_type", "There is no reader for files of this type.")
         yield failed(source, 0, 0, _refusal(source) or refused)
 
