@@ -58,13 +58,13 @@ class SingleLabel(OneLabelTask):
     def fit_temperature(self, logits: Floats, gold: NDArray[Any]) -> float:
         """As `temperature_where`, and 1 where it makes no difference.
 
-        Targets are smoothed as by Platt 1999: of n documents that all are right, n + 1 of n + C are taken to be.
-        Otherwise a model that makes no error on a few documents would be told to be infinitely sure. For hundreds of
-        documents the difference is small.
+        Targets are smoothed as by Platt 1999: of n documents that all are right, n + 1 of n + 2 are taken to be, and the
+        rest is shared by the other labels. Otherwise a model that makes no error on a few documents would be told to be
+        infinitely sure. For hundreds of documents the difference is small, however many labels there are.
         """
         count, labels = logits.shape
-        targets = np.full((count, labels), 1 / (count + labels))
-        targets[np.arange(count), gold.astype(np.intp)] = (count + 1) / (count + labels)
+        targets = np.full((count, labels), 1 / (count + 2) / max(1, labels - 1))
+        targets[np.arange(count), gold.astype(np.intp)] = (count + 1) / (count + 2)
         scores = logits - logits.max(axis=1, keepdims=True)
         if not scores.any():
             return 1.0

@@ -95,10 +95,10 @@ def test_the_temperature_is_the_one_with_the_least_loss(task: str) -> None:
 def test_a_model_without_an_error_on_few_documents_is_not_infinitely_sure() -> None:
     logits = np.eye(4)[[0, 1, 2, 3, 0]] * 20
     few = probabilities(logits, "single_label", fit_temperature(logits, np.array([0, 1, 2, 3, 0]), "single_label"))
-    assert few.max(axis=1) == pytest.approx((5 + 1) / (5 + 4), abs=1e-6), "what five right answers of five allow"
+    assert few.max(axis=1) == pytest.approx((5 + 1) / (5 + 2), abs=1e-6), "what five right answers of five allow"
 
 
-def test_few_documents_count_as_if_there_were_one_more_of_each_label() -> None:
+def test_few_documents_count_as_if_one_more_were_right_and_one_wrong() -> None:
     logits, gold = np.array([[4.0, 0.0], [0.0, 3.0], [5.0, 1.0], [2.0, 0.0]]), np.array([0, 1, 1, 0])
 
     def loss(temperature: float) -> float:
@@ -109,6 +109,16 @@ def test_few_documents_count_as_if_there_were_one_more_of_each_label() -> None:
 
     best = min(np.geomspace(0.1, 99.0, 2000), key=loss)
     assert fit_temperature(logits, gold, "single_label") == pytest.approx(best, rel=0.005)
+
+
+def test_one_of_many_labels_asks_for_no_more_doubt_than_one_of_two() -> None:
+    """Thirty-four contracts of twenty-five types: a model that was not sure enough was told to be half as sure."""
+    random = np.random.default_rng(2)
+    logits = random.normal(0.0, 3.0, size=(2000, 25))
+    chance = probabilities(logits, "single_label")
+    gold = (random.random((2000, 1)) > chance.cumsum(axis=1)).sum(axis=1).clip(max=24)
+    fitted = [fit_temperature(logits[n : n + 34], gold[n : n + 34], "single_label") for n in range(0, 1700, 34)]
+    assert np.median(fitted) == pytest.approx(1.0, abs=0.2)
 
 
 def test_many_rare_labels_do_not_ask_for_doubt_one_by_one() -> None:
