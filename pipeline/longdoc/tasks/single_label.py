@@ -58,8 +58,8 @@ class SingleLabel(OneLabelTask):
     def fit_temperature(self, logits: Floats, gold: NDArray[Any]) -> float:
         """As `temperature_where`, and 1 where it makes no difference.
 
-        Targets are smoothed as by Platt 1999: of n documents that all are right, n + 1 of n + 2 are taken to be, and the
-        rest is shared by the other labels. Otherwise a model that makes no error on a few documents would be told to be
+        Targets are smoothed as by Platt 1999: of n documents that all are right, n + 1 of n + 2 are taken to be, and
+        the other labels share the rest. Otherwise a model that makes no error on a few documents would be told to be
         infinitely sure. For hundreds of documents the difference is small, however many labels there are.
         """
         count, labels = logits.shape
