@@ -25,6 +25,7 @@ from safetensors.torch import load, save
 
 from longdoc.files import check_folder_output, make_folder, write_bytes
 from longdoc.pipeline import DocumentRows, Pipeline
+from longdoc.text.batching import buckets
 from longdoc.text.chunking import PreparedDocument
 from longdoc.types import Chunk, Document, DocumentFailure
 from longdoc.version import __version__
@@ -144,6 +145,8 @@ def _recipe(pipeline: Pipeline) -> str:
         "rows": pipeline.model.readout.row_recipe(),
         "placement": pipeline.placement.name,
         "deterministic": pipeline.prediction.batching.deterministic,
+        # A chunk is padded to the next of these: the same chunk in another shape may have other last bits.
+        "lengths": buckets(pipeline.settings.chunking.size),
         "max_unknown_share": pipeline.prediction.max_unknown_share,
         "longdoc": __version__,
         "torch": torch.__version__,
