@@ -90,6 +90,17 @@ def test_another_merger_finds_them_and_another_encoder_pooling_or_chunk_does_not
         assert bool(sum(encoded)) == again, override
 
 
+def test_the_same_chunk_in_batches_of_another_shape_is_not_taken_for_it(tmp_path: Path, encoded: list[int]) -> None:
+    """Padded to 24 instead of 32 tokens it had other last bits on processors with AVX-512."""
+    short = [Document(id="short", text="licence")]
+    list(rows_of(tiny(), short, tmp_path))
+    encoded.clear()
+    list(rows_of(tiny("chunking={size: 32, overlap: 3}"), short, tmp_path))
+    assert sum(encoded) == 0, "the overlap of others is no business of a single chunk"
+    list(rows_of(tiny("chunking={size: 24, overlap: 3}"), short, tmp_path))
+    assert sum(encoded) == 1
+
+
 def test_a_stopped_run_goes_on_where_it_was(tmp_path: Path, encoded: list[int]) -> None:
     source = rows_of(tiny(), DOCUMENTS, tmp_path)
     first = [next(source) for _ in range(3)]
