@@ -12,7 +12,6 @@ from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_
 from longdoc.cli.dry_run import DryRunOption
 from longdoc.cli.train_dry_run import show_forecast
 from longdoc.cli.training_display import show_training
-from longdoc.launched import speaks_for_all
 from longdoc.training.run_layout import BEST_SO_FAR, checkpoints_in
 
 __all__ = ["train"]
@@ -88,11 +87,10 @@ def train(
             chosen += f" as in {counted(report.epochs_alike - 1, 'other epoch')}, for its loss"
         if report.stopped_early:
             chosen += ", and none better came after it"
-        if speaks_for_all():
-            closing_line(
-                f"trained on {counted(report.train_documents, 'document')} in {counted(report.steps, 'step')} and "
-                f"{report.seconds:.0f} s; {chosen}; model in {output}"
-            )
+        closing_line(
+            f"trained on {counted(report.train_documents, 'document')} in {counted(report.steps, 'step')} and "
+            f"{report.seconds:.0f} s; {chosen}; model in {output}"
+        )
 
 
 def _kept(output: Path) -> str:
