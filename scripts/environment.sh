@@ -39,8 +39,9 @@ import hashlib, pathlib, sys
 
 root, extras = pathlib.Path(sys.argv[1]), sys.argv[2]
 digest = hashlib.sha256(f"{root}\0{extras}\0{sys.version}".encode())
-for name in ("pyproject.toml", "constraints.txt", "scripts/environment.sh"):
-    digest.update((root / name).read_bytes())
+compiled = sorted((root / "pipeline/longdoc/nn/compiled").glob("*.[chi]*"))
+for path in (root / "pyproject.toml", root / "constraints.txt", root / "scripts/environment.sh", *compiled):
+    digest.update(path.read_bytes())
 print(digest.hexdigest())
 PYTHON
 }

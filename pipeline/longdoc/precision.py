@@ -15,7 +15,9 @@ import torch
 
 from longdoc.errors import ConfigurationError
 from longdoc.nn import Encoder
-from longdoc.nn.attend import is_written_out
+from longdoc.nn.compiled.attention import choose_level, compiled_attention
+from longdoc.nn.compiled.library import Level, library
+from longdoc.nn.products import packed_products, packs_products
 from longdoc.schema import Config
 from longdoc.text.batching import BatchingConfig
 
@@ -39,28 +41,35 @@ class PrecisionConfig(Config):
     """`auto` (a GPU where there is one), `cpu`, `cuda`, `cuda:1`, `mps`."""
     dtype: Literal["auto", "fp32", "bf16"] = "auto"
     """`auto`: bf16 where the device multiplies it natively, else fp32."""
+    attention: Literal["auto", "torch"] = "auto"
+    """`auto`: the compiled kernel where there is one and it is faster, else torch's. `torch`: always torch's."""
     threads: int | None = None
     """Threads of one operation on a CPU; None leaves torch's own choice (one a core)."""
 
 
 @dataclass(frozen=True)
 class Placement:
-    """The decision: device, number format, and the reason in words."""
+    """The decision: device, number format, the reason in words, and whether attention may be the compiled one."""
 
     device: torch.device
     dtype: torch.dtype
     reason: str
+    compiled: bool = True
 
     @contextlib.contextmanager
     def inference(self) -> Iterator[None]:
         """Inside: no gradients, and products in the chosen number format."""
-        with torch.inference_mode(), self.autocast():
+        packed = self.dtype if packs_products(self.device, self.dtype) else None
+        with torch.inference_mode(), self.autocast(), packed_products(packed):
             yield
 
-    def autocast(self) -> torch.autocast:
-        """Products in the chosen number format; a no-op for float32."""
+    @contextlib.contextmanager
+    def autocast(self) -> Iterator[None]:
+        """Inside: products in the chosen number format, attention by the chosen kernels."""
         reduced = self.dtype != torch.float32
-        return torch.autocast(self.device.type, dtype=self.dtype if reduced else torch.bfloat16, enabled=reduced)
+        dtype = self.dtype if reduced else torch.bfloat16
+        with torch.autocast(self.device.type, dtype=dtype, enabled=reduced), compiled_attention(self.compiled):
+            yield
 
     @property
     def lanes(self) -> int:
@@ -82,6 +91,8 @@ class ComputePath:
         reason: of the number format.
         lanes: batches that are under way at once, each with one thread of its own.
         attention: the kernel.
+        training: the kernel while training with dropout on attention, and why it is no compiled one.
+        products: how weights lie in memory.
         batches: how chunks stand side by side.
         repeats: what becomes of a chunk that stands in the documents more than once.
     """
@@ -91,6 +102,8 @@ class ComputePath:
     reason: str
     lanes: int
     attention: str
+    training: str
+    products: str
     batches: str
     repeats: str
 
@@ -100,10 +113,14 @@ def compute_path(placement: Placement, batching: BatchingConfig, encoder: Encode
     positions = torch.arange(2, device=encoder.word.weight.device)[None]
     with torch.no_grad():
         plan = encoder.position.plan(positions, torch.float32)
-    if is_written_out(plan.value_term(0), 0.0, placement.device):
+    attention = "torch's fused kernel, without a mask where no chunk of a batch is padded"
+    with compiled_attention(placement.compiled):
+        level = choose_level(placement.dtype, 0.0, records=False) if placement.device.type == "cpu" else None
+        learning = choose_level(placement.dtype, 0.1, records=True) if placement.device.type == "cpu" else None
+    if plan.value_term(0) is not None:
         attention = "written out, since the position encoding speaks to the values"
-    else:
-        attention = "torch's fused kernel, without a mask where no chunk of a batch is padded"
+    elif level is not None:
+        attention = f"the compiled kernel for {level.name}"
     fixed = batching.deterministic
     return ComputePath(
         device=str(placement.device),
@@ -111,6 +128,12 @@ def compute_path(placement: Placement, batching: BatchingConfig, encoder: Encode
         reason=placement.reason,
         lanes=placement.lanes,
         attention=attention,
+        training=_while_training(placement, learning),
+        products=(
+            f"weights once in {_SHORT[placement.dtype]}, in the order that the products want"
+            if packs_products(placement.device, placement.dtype)
+            else "as torch does them"
+        ),
         batches=(
             "fixed shapes by length: the same bits whatever stands beside a chunk"
             if fixed
@@ -118,6 +141,15 @@ def compute_path(placement: Placement, batching: BatchingConfig, encoder: Encode
         ),
         repeats="encoded once" if fixed and batching.reuse_repeats else "encoded each time",
     )
+
+
+def _while_training(placement: Placement, level: Level | None) -> str:
+    if placement.device.type != "cpu":
+        return "torch's fused kernel"
+    if level is not None:
+        return f"the compiled kernel for {level.name}"
+    why = library()[1] if placement.compiled else "`precision.attention` asks for torch's"
+    return f"written out: {why}"
 
 
 def cpu_multiplies_bfloat16() -> bool:
@@ -150,7 +182,7 @@ def choose_placement(settings: PrecisionConfig | None = None) -> Placement:
     else:
         dtype = torch.bfloat16 if settings.dtype == "bf16" else torch.float32
         reason = f"`precision.dtype` asks for {settings.dtype}"
-    return Placement(device, dtype, reason)
+    return Placement(device, dtype, reason, settings.attention == "auto")
 
 
 def _choose_device(name: str) -> torch.device:

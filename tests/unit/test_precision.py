@@ -66,6 +66,8 @@ def test_the_fast_path_is_taken_where_nothing_is_configured(
         reason="cpu does not multiply bfloat16 natively",
         lanes=torch.get_num_threads(),
         attention="torch's fused kernel, without a mask where no chunk of a batch is padded",
+        training=chosen[False].training,
+        products="as torch does them",
         batches="fixed shapes by length: the same bits whatever stands beside a chunk",
         repeats="encoded once",
     )

@@ -1,12 +1,14 @@
 """Scaled dot-product attention: the one place where a mask and a bias meet a kernel.
 
-Two paths, one result within round-off:
+Three paths, one result within round-off:
 
 - torch's fused kernel, whenever nothing but the result is asked for;
+- a compiled kernel of our own (`longdoc.nn.compiled`), where there is one and it is faster: with dropout on the CPU,
+  which torch's kernel does not have there, and in bfloat16 on tiles;
 - written out (products, softmax, products), where the attention weights themselves are needed: for a value term, and
-  for dropout on the CPU. The fused kernel has no dropout there and falls back on a written-out form of its own; with
+  for dropout on a CPU without a compiled kernel. torch's kernel falls back on a written-out form of its own; with
   cheap random bits ours takes 85 ms against 142 ms forward and backward (2 rows of 512 tokens, 12 heads of 32, one
-  AVX2 core). Without dropout the kernel is as fast (57 ms against 61 ms) and keeps no weights for the backward pass.
+  AVX2 core).
 
 What both keep: a query without any key gives exactly 0 and sends finite gradients, in every dtype; NaN, infinity and
 what multiplies to infinity (beyond 1e18) in a query, key or value reach, as NaN, the queries that may see them, and no
@@ -24,12 +26,13 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from longdoc.errors import UsageError
+from longdoc.nn.compiled.attention import attend_compiled, level_for
 from longdoc.nn.dropout import drop
 from longdoc.nn.mask import AttentionMask
 from longdoc.nn.position.plan import ValueTerm
 from longdoc.nn.quarantine import quarantine, surely_harmless
 
-__all__ = ["attend", "is_written_out"]
+__all__ = ["attend"]
 
 
 def attend(
@@ -74,11 +77,6 @@ def attend(
     return out if poisoned is None else out.masked_fill(poisoned, math.nan)
 
 
-def is_written_out(value_term: ValueTerm | None, dropout: float, device: torch.device) -> bool:
-    """Whether attention goes by products and a softmax of our own, and not by torch's fused kernel."""
-    return value_term is not None or (dropout > 0 and device.type == "cpu")
-
-
 def _attend(
     q: Tensor,
     k: Tensor,
@@ -90,7 +88,9 @@ def _attend(
     value_term: ValueTerm | None,
 ) -> Tensor:
     exact = torch.promote_types(q.dtype, torch.float32)
-    if is_written_out(value_term, dropout, q.device):
+    if value_term is None and (level := level_for(q, k, v, bias, dropout)) is not None:
+        return attend_compiled(level, q, k, v, _added_to_scores(mask, bias, torch.float32), dropout, scale)
+    if value_term is not None or (dropout > 0 and q.device.type == "cpu"):
         wide = exact if q.dtype == torch.float16 else q.dtype  # float16 has no room for products of large numbers
         scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
         scores = ((q.to(wide) * scale) @ k.to(wide).transpose(-1, -2)).to(exact)

@@ -17,6 +17,7 @@ from torch.utils.checkpoint import checkpoint
 from longdoc.nn.dropout import Dropout
 from longdoc.nn.mask import AttentionMask
 from longdoc.nn.position.plan import PositionPlan
+from longdoc.nn.products import product
 from longdoc.nn.self_attention import GlobalTokens, SelfAttention
 
 __all__ = [
@@ -71,10 +72,11 @@ class FeedForward(nn.Module):
         self.inner = nn.Linear(width, inner_width, bias=bias)
         self.output = nn.Linear(inner_width, width, bias=bias if output_bias is None else output_bias)
         self.activation = ACTIVATIONS[activation]
+        self.activation_name = activation
 
     def forward(self, x: Tensor) -> Tensor:
         """(N, L, D) -> (N, L, D)."""
-        return self.output(self.activation(self.inner(x)))  # type: ignore[no-any-return]
+        return product(self.output, product(self.inner, x, self.activation, self.activation_name))
 
 
 class GatedFeedForward(nn.Module):
@@ -101,10 +103,12 @@ class GatedFeedForward(nn.Module):
         self.inner = nn.Linear(width, inner_width, bias=bias)
         self.output = nn.Linear(inner_width, width, bias=bias if output_bias is None else output_bias)
         self.activation = ACTIVATIONS[activation]
+        self.activation_name = activation
 
     def forward(self, x: Tensor) -> Tensor:
         """(N, L, D) -> (N, L, D)."""
-        return self.output(self.activation(self.gate(x)) * self.inner(x))  # type: ignore[no-any-return]
+        gates = product(self.gate, x, self.activation, self.activation_name)
+        return product(self.output, gates * product(self.inner, x))
 
 
 class EncoderLayer(nn.Module):

@@ -14,6 +14,7 @@ from longdoc.errors import UsageError
 from longdoc.nn.attend import attend
 from longdoc.nn.mask import AttentionMask
 from longdoc.nn.position.plan import PositionPlan
+from longdoc.nn.products import product
 
 __all__ = ["GlobalTokens", "SelfAttention"]
 
@@ -135,7 +136,7 @@ class SelfAttention(nn.Module):
             rows = attend(global_tokens.take(q), k, v, global_tokens.mask, bias=bias, dropout=dropout, scale=plan.scale)
             out = global_tokens.put(out, rows)
         out = out.transpose(1, 2).flatten(2)  # (N, H, L, Dh) -> (N, L, H * Dh)
-        return self.output(out)  # type: ignore[no-any-return]
+        return product(self.output, out)
 
     def _projected(
         self, x: Tensor, query: nn.Module, key: nn.Module | None, value: nn.Module | None
@@ -143,8 +144,8 @@ class SelfAttention(nn.Module):
         """(N, L, D) -> three of (N, H, L, Dh)."""
         assert key is not None
         assert value is not None
-        q = self._split(self.query_norm(query(x)), self.heads)
-        return q, self._shared(self.key_norm(key(x))), self._shared(value(x))
+        q = self._split(self.query_norm(product(query, x)), self.heads)
+        return q, self._shared(self.key_norm(product(key, x))), self._shared(product(value, x))
 
     def _project_table(self, table: Tensor) -> tuple[Tensor, Tensor]:
         """(R, D) -> two of (H, R, Dh): a table of positions as this layer's queries and keys."""
