@@ -10,6 +10,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compiled_kit import kernels_for
+from longdoc.nn.compiled import attention
+from longdoc.nn.compiled.library import Level
 from longdoc.pipeline import Pipeline, PredictionConfig
 from longdoc.precision import PrecisionConfig
 from longdoc.text.batching import BatchingConfig
@@ -103,3 +106,51 @@ def test_minilm_at_full_size_is_bit_equal_too(minilm_folder: object) -> None:
     together = logits(pipeline, documents)
     for document in documents[:4]:
         assert logits(pipeline, [document])[document.id] == together[document.id]
+
+
+@pytest.mark.parametrize("tiles", [False, True])
+def test_bfloat16_is_bit_equal_alone_and_beside_strangers_with_any_threads(
+    tiny_pipeline: Pipeline, tiles: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if tiles:
+        kernels = kernels_for(Level.AMX)
+        monkeypatch.setattr(attention, "library", lambda: (kernels, ""))
+    before, found = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2):
+            precision = PrecisionConfig(device="cpu", dtype="bf16", threads=threads)
+            pipeline = Pipeline(
+                tiny_pipeline.model, tiny_pipeline.settings, tiny_pipeline.tokenizer,
+                PredictionConfig(precision=precision),
+            )  # fmt: skip
+            assert ("AMX" in pipeline.compute_path.attention) is tiles
+            found.append(logits(pipeline, DOCUMENTS))
+            found.append({})
+            for document in reversed(DOCUMENTS):
+                found[-1] |= logits(pipeline, [document])
+    finally:
+        torch.set_num_threads(before)
+    assert all(scores == found[0] for scores in found)
+    exact = logits(tiny_pipeline, DOCUMENTS)
+    for name, scores in found[0].items():
+        assert scores == pytest.approx(exact[name], abs=0.05)
+
+
+@pytest.mark.parametrize("tiles", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_minilm_in_bfloat16_is_bit_equal_too_and_points_where_float32_does(
+    minilm_folder: object, tiles: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if tiles:
+        kernels = kernels_for(Level.AMX)
+        monkeypatch.setattr(attention, "library", lambda: (kernels, ""))
+    documents = [Document(id=str(n), text=text_of(n, words)) for n, words in enumerate([5, 700, 60, 300])]
+    rows = {}
+    for dtype in ("fp32", "bf16"):
+        precision = PrecisionConfig(device="cpu", dtype=dtype)
+        pipeline = Pipeline.from_checkpoint(
+            "default", labels=("a", "b"), prediction=PredictionConfig(precision=precision)
+        )
+        rows[dtype] = torch.cat([item.rows for item in pipeline.stream_rows(documents)]).double()
+    alone = torch.cat([item.rows for document in documents for item in pipeline.stream_rows([document])]).double()
+    assert torch.equal(rows["bf16"], alone)
+    assert torch.nn.functional.cosine_similarity(rows["bf16"], rows["fp32"]).min() > 0.9999
