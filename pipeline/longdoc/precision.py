@@ -148,8 +148,8 @@ def _while_training(placement: Placement, level: Level | None) -> str:
         return "torch's fused kernel"
     if level is not None:
         return f"the compiled kernel for {level.name}"
-    why = library()[1] if placement.compiled else "`precision.attention` asks for torch's"
-    return f"written out: {why}"
+    why = f"the compiled kernel: {library()[1]}" if placement.compiled else "`precision.attention` asks for torch's"
+    return f"products written out ({why})"
 
 
 def cpu_multiplies_bfloat16() -> bool:

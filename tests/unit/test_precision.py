@@ -3,13 +3,19 @@ from pathlib import Path
 import pytest
 import torch
 
+from compiled_kit import kernels_for
+from longdoc import precision
 from longdoc.errors import ConfigurationError
 from longdoc.nn import attend
+from longdoc.nn.compiled import attention
+from longdoc.nn.compiled.library import Level
 from longdoc.pipeline import Pipeline, PredictionConfig
 from longdoc.precision import ComputePath, PrecisionConfig, choose_placement, compute_path, cpu_multiplies_bfloat16
 from longdoc.text.batching import BatchingConfig
 from nn_kit import some_ids, tiny_encoder
 from position_kit import CONFIGS, KINDS
+
+AS_TORCH = "as torch does them"
 
 
 def test_auto_follows_the_capability_of_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +73,7 @@ def test_the_fast_path_is_taken_where_nothing_is_configured(
         lanes=torch.get_num_threads(),
         attention="torch's fused kernel, without a mask where no chunk of a batch is padded",
         training=chosen[False].training,
-        products="as torch does them",
+        products=AS_TORCH,
         batches="fixed shapes by length: the same bits whatever stands beside a chunk",
         repeats="encoded once",
     )
@@ -82,6 +88,31 @@ def test_what_is_configured_is_what_is_told(tiny_pipeline: Pipeline) -> None:
     assert path.reason == "`precision.dtype` asks for fp32"
     assert path.batches == "by length, up to 99 tokens: equal to rounding whatever stands beside a chunk"
     assert path.repeats == "encoded each time"
+
+
+def test_what_was_compiled_is_told_and_can_be_switched_off(
+    tiny_pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def path(**asked: str) -> ComputePath:
+        settings = PredictionConfig(precision=PrecisionConfig(device="cpu", **asked))
+        return Pipeline(tiny_pipeline.model, tiny_pipeline.settings, tiny_pipeline.tokenizer, settings).compute_path
+
+    level = kernels_for(Level.AVX2).levels & (Level.AVX2 | Level.AVX512)
+    best = Level.AVX512 if Level.AVX512 in level else Level.AVX2
+    assert path(dtype="fp32").training == f"the compiled kernel for {best.name}"
+    assert path(attention="torch").training == "products written out (`precision.attention` asks for torch's)"
+    narrow = "weights once in bf16, in the order that the products want"
+    assert path(dtype="bf16").products == (narrow if torch.ops.mkldnn._is_mkldnn_bf16_supported() else AS_TORCH)
+    assert path(dtype="fp32").products == AS_TORCH
+    tiles = kernels_for(Level.AMX)
+    monkeypatch.setattr(attention, "library", lambda: (tiles, ""))
+    assert path(dtype="bf16").attention == "the compiled kernel for AMX"
+    assert path(dtype="bf16", attention="torch").attention.startswith("torch's fused kernel")
+    assert path(dtype="fp32").attention.startswith("torch's fused kernel")
+    why = "it was not compiled when this was installed"
+    for room in (attention, precision):
+        monkeypatch.setattr(room, "library", lambda: (None, why))
+    assert path(dtype="fp32").training == f"products written out (the compiled kernel: {why})"
 
 
 @pytest.mark.parametrize("position", [CONFIGS[kind] for kind in KINDS], ids=KINDS)

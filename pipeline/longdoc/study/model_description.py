@@ -93,6 +93,8 @@ def model_table(description: Mapping[str, Any]) -> str:
         ("runs on", f"{path['device']} in {path['dtype']}, since {path['reason']}; batches at once: {path['lanes']}"),
         ("batches", f"{path['batches']}; repeated chunks are {path['repeats']}"),
         ("kernel", path["attention"]),
+        ("products", path["products"]),
+        ("training", f"attention with dropout by {path['training']}"),
         ("weights", ", ".join(f"{name} {count:,}" for name, count in parameters.items())),
         ("fingerprint", description["fingerprint"]),
     ]

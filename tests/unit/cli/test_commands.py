@@ -473,6 +473,8 @@ def test_inspect_model_says_what_a_folder_is(run, model: Path, tmp_path: Path) -
     assert (path["repeats"], path["lanes"]) == ("encoded once", torch.get_num_threads())
     assert f"\nruns on       {path['device']} in {path['dtype']}, since {path['reason']}; batches at once: " in told
     assert f"\nkernel        {path['attention']}\n" in told
+    assert f"\nproducts      {path['products']}\n" in told
+    assert f"\ntraining      attention with dropout by {path['training']}\n" in told
     assert told.endswith(f"{model}: a model\n")
     assert "an encoder without a task" in run("inspect", "model", "--model", "default").output
 

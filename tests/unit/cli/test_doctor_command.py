@@ -24,6 +24,8 @@ from longdoc.cli import app
 from longdoc.cli.doctor import machine, software, trial
 from longdoc.cli.doctor.finding import Finding, examine
 from longdoc.errors import DataError
+from longdoc.nn.compiled import library
+from longdoc.nn.compiled.library import Kernels, Level
 from longdoc.pipeline import Pipeline
 
 
@@ -49,6 +51,21 @@ def test_a_machine_that_is_fit_gets_status_0(model: Path, tmp_path: Path) -> Non
     assert lines[-1].endswith(" to be looked at, 0 failed")
     assert list(tmp_path.iterdir()) == []
     assert "tenant" not in done.output
+
+
+def test_compiled_attention_is_told_and_its_lack_is_a_warning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kernels = Kernels(Path("attention.so"), Level.AVX2 | Level.AVX512, None)  # type: ignore[arg-type]
+    monkeypatch.setattr(library, "library", lambda: (kernels, "equal to torch's"))
+    found = {finding.name: finding for finding in software.devices()}["compiled attention"]
+    assert (found.state, found.said, found.way_out) == ("ok", "AVX2, AVX512: equal to torch's", "")
+    monkeypatch.setattr(library, "library", lambda: (None, "it was not compiled when this was installed"))
+    for machine_name, state in (("x86_64", "warn"), ("AMD64", "warn"), ("aarch64", "ok")):
+        monkeypatch.setattr(software.platform, "machine", lambda name=machine_name: name)
+        found = {finding.name: finding for finding in software.devices()}["compiled attention"]
+        assert (found.state, found.said) == (state, "none: it was not compiled when this was installed")
+        assert ("(g++)" in found.way_out) is (state == "warn")
 
 
 def test_as_json_and_with_what_fails(model: Path, tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ def devices() -> Iterator[Finding]:
     """The device and number format that `auto` chooses, and whether there are as many threads as cores."""
     import torch
 
+    from longdoc.nn.compiled.library import library
     from longdoc.precision import choose_placement
 
     built = f"CUDA {torch.version.cuda}" if torch.version.cuda else "the CPU alone"
@@ -74,6 +75,13 @@ def devices() -> Iterator[Finding]:
     yield Finding("device", "ok", f"{placement.name}: {placement.reason}" + "".join(f"; {name}" for name in names))
     if torch.version.cuda and not names:
         yield Finding("gpu", "warn", "this torch is for CUDA, but sees no GPU", "Check the driver, or use a CPU build.")
+    kernels, why = library()
+    if kernels is None:
+        way_out = "Training is slower without it. Install again where there is a C++ compiler (g++)."
+        could = platform.machine().lower() in ("x86_64", "amd64")
+        yield Finding("compiled attention", "warn" if could else "ok", f"none: {why}", way_out if could else "")
+    else:
+        yield Finding("compiled attention", "ok", f"{', '.join(str(level.name) for level in kernels.levels)}: {why}")
     cores, threads = _cores(), torch.get_num_threads()
     if threads > cores:
         way_out = f"Set OMP_NUM_THREADS={cores}: more threads than cores take turns."
