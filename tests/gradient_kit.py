@@ -151,9 +151,9 @@ class OneStep:
         return found
 
     def by_full_graph(self, batches: Sequence[Sequence[int]], documents: int) -> Gradients:
-        """Everything in memory at once, of these batches of examples, divided by the number of documents."""
+        """All chunks of documents that are taken together in memory at once, divided by the number of documents."""
         torch.manual_seed(5)
-        for members in filter(None, batches):
+        for members in (group for batch in filter(None, batches) for group in self.stepper._groups(batch)):
             mine = [self.examples[m] for m in members]
             parts = list(self.stepper._micro_batches(mine))
             rows = torch.cat([self.model.chunk_rows(part) for part in parts])

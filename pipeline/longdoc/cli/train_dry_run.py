@@ -61,8 +61,8 @@ def _told(forecast: TrainingForecast, output: Path) -> Iterator[str]:
     large = forecast.row_cache_batches
     need = f"{large:,} batches of documents need" if large > 1 else f"{large or 'no'} batch of documents needs"
     yield (
-        f"micro-batches: {forecast.micro_batch_tokens:,} tokens on {forecast.placement}; in an epoch {need} more than "
-        "one of them"
+        f"micro-batches: {forecast.micro_batch_tokens:,} tokens on {forecast.placement}; in an epoch {need} the row "
+        "cache"
     )
     yield f"rows of chunks: {forecast.rows}"
     yield f"output: {output}, {forecast.state}"

@@ -33,7 +33,7 @@ class TrainingForecast:
         chunks, tokens: of an epoch; `longest`: chunks of the longest training document.
         validation_chunks, validation_tokens: of one validation.
         epochs, steps_per_epoch, steps: of the optimiser, over all processes.
-        row_cache_batches: of an epoch on one process, batches that do not fit into one micro-batch.
+        row_cache_batches: of an epoch on one process, those with a document that does not fit into one micro-batch.
         processes, placement: how many work together, and where and in which number format.
         rows: what becomes of the rows of chunks, in words.
         state: of the output folder, in words; `done`: steps that are over.
@@ -101,7 +101,13 @@ def forecast_run(
     trial = try_micro_batch(model, [c for example in longest for c in example.chunks], asked, pad_id, placement)
     steps = run.sampler.optimiser_steps(0, settings.gradient_accumulation_steps)
     batches = [batch for step in steps for batch in step.batches]
-    cached = [sum(examples[m].tokens for m in batch) > trial.tokens for batch in batches]
+    together = pipeline.task.learns_in_twos  # whose losses look across the documents of a batch
+    of_batches = [[examples[m].tokens for m in batch] for batch in batches]
+    cached = [(sum(sizes) if together else max(sizes, default=0)) > trial.tokens for sizes in of_batches]
+    twice = sum(
+        size for sizes, is_cached in zip(of_batches, cached, strict=True) for size in sizes
+        if is_cached and (together or size > trial.tokens)
+    )  # fmt: skip
     learning = sum(p.numel() for p in model.parameters() if p.requires_grad)
     model_bytes = 4 * sum(p.numel() for p in model.parameters())
     best_bytes = model_bytes if run.validation else 0
@@ -117,7 +123,7 @@ def forecast_run(
             f"The model takes {model_bytes:,} bytes, but only {free:,} are free in {there}. Make room.",
         )
     left_out = {"empty": report.empty_documents, "unreadable": report.unreadable_documents}
-    seconds = _seconds(run, trial, tokens, validation_tokens, sum(cached) / len(cached))
+    seconds = _seconds(run, trial, tokens, validation_tokens, twice / max(1, sum(map(sum, of_batches))))
     return TrainingForecast(
         documents=len(run.examples),
         validation_documents=len(run.validation),

@@ -28,6 +28,7 @@ def backward_through_documents(
     placement: Placement,
     backward: Callable[[torch.Tensor], None],
     between: Callable[[], None] = lambda: None,
+    in_one_pass: bool = False,
 ) -> torch.Tensor:
     """Add the gradient of `loss` to the parameters, through every chunk of every document.
 
@@ -40,15 +41,20 @@ def backward_through_documents(
         placement: for autocast.
         backward: `accelerator.backward` or `torch.Tensor.backward`; called with scalars only.
         between: called before each micro-batch, in both passes; what it raises ends the computation.
+        in_one_pass: keep what all of the micro-batches leave behind, instead of computing each of them twice.
 
     Returns:
         The loss, detached.
     """
     owner = torch.cat([batch.owner for batch in batches])
     weights = torch.cat([batch.weights for batch in batches])
-    if len(batches) == 1:
-        with placement.autocast():
-            rows = model.chunk_rows(batches[0])
+    if in_one_pass or len(batches) == 1:
+        parts = []
+        for batch in batches:
+            between()
+            with placement.autocast():
+                parts.append(model.chunk_rows(batch))
+        rows = torch.cat(parts)
         value = loss(model.documents(rows, owner, weights, documents))
         backward(value)
         return value.detach()

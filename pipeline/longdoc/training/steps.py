@@ -26,6 +26,10 @@ __all__ = ["StepGivenUp", "Stepper", "Wishes"]
 
 _SHOWN = 10
 
+_BATCH_TOKENS = 2048
+"""Tokens of a batch where several are in memory with their gradients: activations of one layer stay in cache, and
+chunks of like length need hardly any padding."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -172,6 +176,32 @@ class Stepper:
 
     def _backward(self, members: Sequence[int], documents: int) -> torch.Tensor:
         """Gradients of the losses of some documents of this process, divided by the number of documents of the step."""
+        value = torch.zeros((), device=self.accelerator.device)
+        for group in self._groups(members):
+            value = value + self._backward_of_group(group, documents)
+        return value
+
+    def _groups(self, members: Sequence[int]) -> list[list[int]]:
+        """Documents that fit into memory together with their gradients, so that one pass is enough; longest first.
+
+        A document that is longer stands alone. Losses that look across the documents of a batch keep them together.
+        """
+        if self.rows is not None or self.pipeline.task.learns_in_twos:
+            return [list(members)]
+        groups: list[list[int]] = []
+        room: list[int] = []
+        for member in sorted(members, key=lambda m: -self.examples[m].tokens):
+            tokens = self.examples[member].tokens
+            place = next((n for n, free in enumerate(room) if tokens <= free), None)
+            if place is None:
+                groups.append([member])
+                room.append(self.micro_batch_tokens - tokens)
+            else:
+                groups[place].append(member)
+                room[place] -= tokens
+        return groups
+
+    def _backward_of_group(self, members: Sequence[int], documents: int) -> torch.Tensor:
         mine = [self.examples[m] for m in members]
         targets = [e.target for e in mine]
         model, device, backward = self.pipeline.model, self.accelerator.device, self.accelerator.backward
@@ -184,23 +214,24 @@ class Stepper:
         if self.rows is None:
             batches = [batch.to(device) for batch in self._micro_batches(mine)]
             return backward_through_documents(
-                model, batches, len(mine), total, self.placement, backward, self._may_give_up
+                model, batches, len(mine), total, self.placement, backward, self._may_give_up, self._fit(mine)
             )
         cached, owner, weights = self.rows.gather(members, device)
         value: torch.Tensor = total(model.documents(cached, owner, weights, len(mine)))
         backward(value)
         return value.detach()
 
+    def _fit(self, mine: Sequence[Example]) -> bool:
+        """Whether documents are in memory together, with their gradients."""
+        return sum(example.tokens for example in mine) <= self.micro_batch_tokens
+
     def _micro_batches(self, mine: Sequence[Example]) -> Iterator[ChunkBatch]:
         """All chunks of the documents, sorted by length, cut by tokens; owners count the documents of this batch."""
         pairs = [(number, chunk) for number, example in enumerate(mine) for chunk in example.chunks]
         size = self.pipeline.settings.chunking.size
+        tokens = min(self.micro_batch_tokens, _BATCH_TOKENS) if self._fit(mine) else self.micro_batch_tokens
         batching = self.pipeline.prediction.batching.model_copy(
-            update={
-                "deterministic": False,
-                "tokens": max(self.micro_batch_tokens, size),
-                "read_ahead": sum(e.tokens for e in mine) + 1,
-            }
+            update={"deterministic": False, "tokens": max(tokens, size), "read_ahead": sum(e.tokens for e in mine) + 1}
         )
         pad_id = self.pipeline.tokenizer.pad_id
         for planned in plan_batches(pairs, size, batching):

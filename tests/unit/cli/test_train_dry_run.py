@@ -32,7 +32,7 @@ def dry(run: Any, data: Path, output: Path, *more: object, expect: int = 0) -> A
 @pytest.mark.usefixtures("minilm_folder")
 def test_it_says_what_a_run_would_do_and_writes_nothing(run: Any, data: Path, tmp_path: Path) -> None:
     before = everything(tmp_path)
-    settings = ("training.num_train_epochs=3", "data.allow_shared_ids=true", "training.micro_batch_tokens=64")
+    settings = ("training.num_train_epochs=3", "data.allow_shared_ids=true", "training.micro_batch_tokens=32")
     more = [part for setting in settings for part in ("--set", setting)]
     finished = dry(run, data, tmp_path / "out", "--validation", data, *more)
     expected = [
@@ -40,7 +40,7 @@ def test_it_says_what_a_run_would_do_and_writes_nothing(run: Any, data: Path, tm
         "validation: 6 documents, 12 chunks, 360 tokens",
         "labels: contract: 2, letter: 2, notice: 2",
         "steps: 6, 2 in each of 3 epochs",
-        "micro-batches: 64 tokens on cpu-fp32; in an epoch 2 batches of documents need more than one of them",
+        "micro-batches: 32 tokens on cpu-fp32; in an epoch 2 batches of documents need the row cache",
         "rows of chunks: made anew in each step, since the encoder learns",
         f"output: {tmp_path / 'out'}, new",
         r"on the disk: \S+ MB, and up to \S+ MB more while it goes on",
@@ -68,9 +68,9 @@ def test_labels_are_said_on_one_line_and_not_for_ever() -> None:
 @pytest.mark.parametrize(
     ("large", "said"),
     [
-        (0, "no batch of documents needs more than one of them"),
-        (1, "1 batch of documents needs more than one of them"),
-        (1200, "1,200 batches of documents need more than one of them"),
+        (0, "no batch of documents needs the row cache"),
+        (1, "1 batch of documents needs the row cache"),
+        (1200, "1,200 batches of documents need the row cache"),
     ],
 )
 def test_batches_that_need_several_micro_batches_are_a_sentence(large: int, said: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import shutil
 import signal
 from collections.abc import Sequence
@@ -210,7 +211,7 @@ def test_no_text_and_no_id_stands_in_a_checkpoint(cut: Path) -> None:
     )
     assert {path.suffix for path in files} == {".json", ".safetensors"}
     assert len(said) < 200_000
-    assert b"d11" not in said
+    assert b"d11" not in re.sub(rb"[0-9a-f]{16,}", b"", said)  # digests are letters and digits by chance
     assert len({read_checkpoint(path).numbers["salt"] for path in checkpoints_in(cut)}) == 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,61 @@ def test_the_gradient_is_that_of_the_mean_over_the_documents_of_the_step(
             assert torch.allclose(found[name], gradient, rtol=1e-5, atol=1e-9), name
 
 
+@pytest.mark.parametrize("limit", [32, 64, 120, 10_000])
+def test_a_document_goes_through_the_encoder_once_where_it_fits_into_memory_and_twice_where_it_does_not(
+    tiny_pipeline: Pipeline, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = without_dropout(tiny_pipeline)
+    model = pipeline.model.double().train()
+    examples, _ = build_examples(documents(7), pipeline.tokenizer, pipeline.chunker, LABELS, pipeline.task)
+    accelerator = start_accelerator(torch.device("cpu"), torch.float32, 0)
+    optimizer = accelerator.prepare(torch.optim.SGD(model.parameters(), lr=0.0))
+    loss = pipeline.task.loss(model.readout, [e.target for e in examples], 3)
+    stepper = Stepper(pipeline, accelerator, optimizer, Schedule(optimizer, 9, 0.0), pipeline.placement,
+                      examples, loss, None, 1e9, limit)  # fmt: skip
+    (step,) = EpochSampler([e.tokens for e in examples], 7, seed=4).optimiser_steps(0, 1)
+    (batch,) = step.batches
+    groups = stepper._groups(batch)
+    assert sorted(member for group in groups for member in group) == list(range(7))
+    sizes = [[examples[member].tokens for member in group] for group in groups]
+    assert all(sum(group) <= limit or len(group) == 1 for group in sizes)
+    fits = [sum(e.tokens for e in examples) <= limit, len({e.tokens <= limit for e in examples}) > 1]
+    assert fits == {32: [False, True], 64: [False, True], 120: [False, True], 10_000: [True, False]}[limit]
+    seen: Counter[tuple[int, int]] = Counter()
+    inner = model.chunk_rows
+
+    def count(given: Any) -> torch.Tensor:
+        for owner, chunk in zip(given.owner.tolist(), given.chunks, strict=True):
+            seen[int(chunk.span.end), len(chunk), owner] += 1  # type: ignore[index]
+        return inner(given)
+
+    expected_loss = slow_mean(pipeline, examples, step, loss)
+    expected = gradients(model)
+    model.zero_grad(set_to_none=True)
+    monkeypatch.setattr(model, "chunk_rows", count)
+    found: dict[str, torch.Tensor] = {}
+    with monkeypatch.context() as patch:
+        patch.setattr(optimizer, "zero_grad", lambda: found.update(gradients(model)))
+        outcome = stepper.take(step, Wishes, 1, str)
+    assert outcome.loss == pytest.approx(expected_loss, rel=1e-6)
+    for name, gradient in expected.items():
+        assert torch.allclose(found[name], gradient, rtol=1e-5, atol=1e-9), name
+    assert sum(seen.values()) == sum(len(e.chunks) * (1 if e.tokens <= limit else 2) for e in examples)
+    assert sorted(member for members, _ in stepper._losses for member in members) == list(range(7))
+
+
+def test_losses_that_look_across_a_batch_keep_its_documents_together(
+    tiny_pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    examples, _ = build_examples(
+        documents(7), tiny_pipeline.tokenizer, tiny_pipeline.chunker, LABELS, tiny_pipeline.task
+    )
+    stepper = Stepper(tiny_pipeline, None, None, None, tiny_pipeline.placement, examples, None, None, 1.0, 64)  # type: ignore[arg-type]
+    assert len(stepper._groups(range(7))) > 1
+    monkeypatch.setattr(type(tiny_pipeline.task), "learns_in_twos", True)
+    assert stepper._groups(range(7)) == [list(range(7))]
+
+
 def gradients(model: torch.nn.Module) -> dict[str, torch.Tensor]:
     return {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
 
@@ -104,25 +160,29 @@ def test_where_memory_runs_out_the_micro_batch_is_halved_and_the_step_repeated(
     error: Exception,
 ) -> None:  # fmt: skip
     pipeline = without_dropout(tiny_pipeline)
-    run(pipeline, tmp_path / "small", "micro_batch_tokens=64")
-    real, tried = steps.backward_through_documents, []
+    real, tried, memory = steps.backward_through_documents, [], 1_000_000
 
     def with_little_memory(model: Any, batches: Any, *rest: Any) -> torch.Tensor:
-        tokens = max(batch.token_ids.numel() for batch in batches)
+        together = batches if rest[-1] else batches[:1]  # one pass keeps all of them
+        tokens = sum(len(chunk) for batch in together for chunk in batch.chunks)
         tried.append(tokens)
         value = real(model, batches, *rest)  # gradients of a failed try must not stay
-        if tokens > 64:
+        if tokens > memory:
             raise error
         return value
 
     monkeypatch.setattr(steps, "backward_through_documents", with_little_memory)
+    run(pipeline, tmp_path / "small", "micro_batch_tokens=64")
+    small, memory = tried.copy(), 64
+    tried.clear()
     with caplog.at_level(logging.WARNING):
         run(pipeline, tmp_path / "large", "micro_batch_tokens=256")
     assert caplog.messages == [
         "out of memory: `training.micro_batch_tokens` is 64 from here on, 256 did not fit; the step is repeated and "
         "nothing is lost"
     ]
-    assert [tokens > 64 for tokens in tried] == [True, True, *[False] * 6]
+    assert all(tokens > 64 for tokens in tried[:2])
+    assert tried[2:] == small
     assert lines(tmp_path / "large") == lines(tmp_path / "small")
 
 
