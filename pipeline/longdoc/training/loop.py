@@ -8,6 +8,7 @@ from pathlib import Path
 
 import yaml
 
+from longdoc.allocator import kept_freed_memory
 from longdoc.files import make_folder
 from longdoc.interruption import Interruption
 from longdoc.pipeline import Pipeline
@@ -78,6 +79,7 @@ def fine_tune(
         kept = run.begin(configuration, unfinished or "discard")
         is_main = run.accelerator.is_main_process
         with (
+            kept_freed_memory(run.accelerator.device.type == "cpu" and run.rows is None),
             unless_others_are_gone(run.accelerator.num_processes),
             tracked(settings, output, is_main) as tell,
             MetricsFile(output / "metrics.jsonl", is_main, kept, tell) as metrics,

@@ -18,6 +18,7 @@ import torch
 from accelerate import Accelerator
 from accelerate.utils import set_seed
 
+from longdoc.allocator import kept_freed_memory
 from longdoc.checkpoints.language_models import save_language_model
 from longdoc.errors import ConfigurationError, DataError, LongDocError
 from longdoc.files import make_folder, write_text
@@ -120,7 +121,10 @@ def pretrain_encoder(
     with AsItWas(output) as before:
         before.begun = lambda: run.report.steps > 0
         run.begin(configuration)
-        with MetricsFile(output / "metrics.jsonl", run.accelerator.is_main_process) as metrics:
+        with (
+            kept_freed_memory(run.accelerator.device.type == "cpu"),
+            MetricsFile(output / "metrics.jsonl", run.accelerator.is_main_process) as metrics,
+        ):
             run.measure(metrics)
             for epoch, number, last_of_epoch, chunks in run.steps():
                 run.step(epoch, chunks, metrics)
