@@ -29,6 +29,7 @@ LONGEST = 8192
 """Keys of which the scores of a few queries still lie in the cache of a core."""
 
 _LEVELS_OF_DROPOUT = 1 << 16
+_LEARNING = (torch.float32, torch.bfloat16)
 
 
 class _Switch(threading.local):
@@ -57,14 +58,16 @@ def choose_level(dtype: torch.dtype, dropout: float, records: bool) -> Level | N
         dropout: on the weights.
         records: whether gradients are recorded.
     """
+    drops = dropout > 0
+    if drops and (dtype not in _LEARNING or round(dropout * _LEVELS_OF_DROPOUT) >= _LEVELS_OF_DROPOUT):
+        return None
+    if not drops and (dtype != torch.bfloat16 or records):
+        return None
     kernels, _ = library()
-    levels = kernels.levels if kernels is not None and _switch.is_on else Level(0)
-    if dropout > 0:
-        if dtype in (torch.float32, torch.bfloat16) and round(dropout * _LEVELS_OF_DROPOUT) < _LEVELS_OF_DROPOUT:
-            return next((level for level in (Level.AVX512, Level.AVX2) if level in levels), None)
-    elif dtype == torch.bfloat16 and not records and Level.AMX in levels:
-        return Level.AMX
-    return None
+    if kernels is None or not _switch.is_on:
+        return None
+    wanted = (Level.AVX512, Level.AVX2) if drops else (Level.AMX,)
+    return next((level for level in wanted if level in kernels.levels), None)
 
 
 def level_for(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, dropout: float) -> Level | None:
