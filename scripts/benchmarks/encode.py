@@ -15,7 +15,8 @@ import torch
 from benchmarks.alternate import Candidate
 from benchmarks.chunks import ENCODER, SIZE, cut, merged, save_vectors
 from benchmarks.corpus import documents
-from longdoc.precision import cpu_multiplies_bfloat16
+from longdoc.nn.compiled.attention import choose_level
+from longdoc.precision import choose_placement, cpu_multiplies_bfloat16
 
 __all__ = [
     "bodies",
@@ -26,6 +27,7 @@ __all__ = [
     "sentence_transformers",
     "transformers",
     "transformers_pipeline",
+    "without_compiled",
 ]
 
 Work = Callable[[], dict[str, Any]]
@@ -41,6 +43,8 @@ def candidates(quick: bool, count: int | None = None) -> list[Candidate]:
     slow = "left out of quick runs: compiling takes longer than they may" if quick else ""
     return [
         Candidate("longdoc", "encode:ours", options=both),
+        Candidate("longdoc, attention of torch", "encode:ours", options=both | {"attention": "torch"},
+                  left_out=without_compiled(records=False)),
         Candidate("longdoc fp32", "encode:ours", options=both | {"dtype": "fp32"}, left_out=single),
         Candidate("transformers fp32, document order", hf, ("transformers",), both),
         Candidate("transformers fp32, by length", hf, ("transformers",), by_length),
@@ -59,14 +63,20 @@ def candidates(quick: bool, count: int | None = None) -> list[Candidate]:
     ]  # fmt: skip
 
 
-def ours(count: int, dtype: str = "auto", vectors: str = "") -> Work:
+def without_compiled(records: bool) -> str:
+    """Why ours with torch's attention need not be run: it is ours as it comes."""
+    taken = choose_level(choose_placement().dtype, 0.1 if records else 0.0, records)
+    return "" if taken else "left out: attention is torch's here anyway"
+
+
+def ours(count: int, dtype: str = "auto", attention: str = "auto", vectors: str = "") -> Work:
     """As `Pipeline` does it by default."""
     from longdoc.pipeline import Pipeline, PredictionConfig
     from longdoc.precision import PrecisionConfig
     from longdoc.text.chunking import ChunkingConfig
     from longdoc.types import Document
 
-    settings = PredictionConfig(precision=PrecisionConfig(dtype=dtype))
+    settings = PredictionConfig(precision=PrecisionConfig(dtype=dtype, attention=attention))
     pipeline = Pipeline.from_checkpoint(
         ENCODER, labels=("a", "b"), prediction=settings, chunking=ChunkingConfig(size=SIZE, overlap=0)
     )

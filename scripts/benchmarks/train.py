@@ -15,6 +15,7 @@ import torch
 from benchmarks.alternate import Candidate
 from benchmarks.chunks import ENCODER, SIZE, cut
 from benchmarks.corpus import documents
+from benchmarks.encode import without_compiled
 from longdoc.precision import cpu_multiplies_bfloat16
 
 __all__ = ["candidates", "ours", "trainer"]
@@ -29,13 +30,15 @@ def candidates(quick: bool, count: int | None = None) -> list[Candidate]:
     bf16 = {"precision": "bf16"}
     return [
         Candidate("longdoc fp32", "train:ours", options=given),
+        Candidate("longdoc fp32, attention of torch", "train:ours", options=given | {"attention": "torch"},
+                  left_out=without_compiled(records=True)),
         Candidate("longdoc bf16", "train:ours", options=given | bf16, left_out=emulated),
         Candidate("transformers Trainer fp32", "train:trainer", ("transformers",), given),
         Candidate("transformers Trainer bf16", "train:trainer", ("transformers",), given | {"bf16": True}, emulated),
-    ]
+    ]  # fmt: skip
 
 
-def ours(count: int, precision: str | None = None) -> Work:
+def ours(count: int, precision: str | None = None, attention: str = "auto") -> Work:
     """`longdoc.train` for one epoch."""
     import longdoc
     from longdoc.types import Document
@@ -44,7 +47,7 @@ def ours(count: int, precision: str | None = None) -> Work:
     held_out = [Document(id=f"held out {label}", text=f"a short text of {label}", label=label) for label in "ab"]
     changes = [
         "training.num_train_epochs=1", "training.per_device_train_batch_size=4", f"chunking.size={SIZE}",
-        "chunking.overlap=0", f"model.source={ENCODER}",
+        "chunking.overlap=0", f"model.source={ENCODER}", f"prediction.precision.attention={attention}",
     ]  # fmt: skip
     config = longdoc.load_config(overrides=changes + ([f"training.mixed_precision={precision}"] if precision else []))
 

@@ -58,8 +58,8 @@ class TrainingConfig(Config):
     """A folder that keeps the rows of a frozen encoder on disk: a run that was stopped, or another head or merger on
     the same documents, finds them there and encodes nothing twice."""
     micro_batch_tokens: int = Field(default=8192, ge=1)
-    """Tokens that are in memory with their gradients at once. Documents of a step are taken in groups that fit; one that
-    has more goes through the row cache by itself: exact gradients in two passes, at constant memory."""
+    """Tokens that are in memory with their gradients at once. Documents of a step are taken in groups that fit; one
+    that has more goes through the row cache by itself: exact gradients in two passes, at constant memory."""
     checkpoint_activations: bool = False
     """Keep only what comes into each layer of the encoder and compute the layer once more on the way back: larger
     micro-batches in the same memory, the same gradients, about a third more time."""
