@@ -78,8 +78,16 @@ class Placement:
 
     @property
     def name(self) -> str:
-        """Short and stable, for fingerprints: `cpu-fp32`."""
-        return f"{self.device.type}-{_SHORT[self.dtype]}"
+        """Short and stable, for fingerprints: `cpu-fp32`; `cpu-bf16-amx` where predictions take a compiled kernel."""
+        level = self.compiled_level()
+        return f"{self.device.type}-{_SHORT[self.dtype]}" + (f"-{level.name}".lower() if level else "")
+
+    def compiled_level(self, dropout: float = 0.0, records: bool = False) -> Level | None:
+        """The compiled attention that is taken here, or None: torch's."""
+        if self.device.type != "cpu":
+            return None
+        with compiled_attention(self.compiled):
+            return choose_level(self.dtype, dropout, records)
 
 
 @dataclass(frozen=True)
@@ -114,9 +122,7 @@ def compute_path(placement: Placement, batching: BatchingConfig, encoder: Encode
     with torch.no_grad():
         plan = encoder.position.plan(positions, torch.float32)
     attention = "torch's fused kernel, without a mask where no chunk of a batch is padded"
-    with compiled_attention(placement.compiled):
-        level = choose_level(placement.dtype, 0.0, records=False) if placement.device.type == "cpu" else None
-        learning = choose_level(placement.dtype, 0.1, records=True) if placement.device.type == "cpu" else None
+    level = placement.compiled_level()
     if plan.value_term(0) is not None:
         attention = "written out, since the position encoding speaks to the values"
     elif level is not None:
@@ -128,7 +134,7 @@ def compute_path(placement: Placement, batching: BatchingConfig, encoder: Encode
         reason=placement.reason,
         lanes=placement.lanes,
         attention=attention,
-        training=_while_training(placement, learning),
+        training=_while_training(placement),
         products=(
             f"weights once in {_SHORT[placement.dtype]}, in the order that the products want"
             if packs_products(placement.device, placement.dtype)
@@ -143,9 +149,10 @@ def compute_path(placement: Placement, batching: BatchingConfig, encoder: Encode
     )
 
 
-def _while_training(placement: Placement, level: Level | None) -> str:
+def _while_training(placement: Placement) -> str:
     if placement.device.type != "cpu":
         return "torch's fused kernel"
+    level = placement.compiled_level(dropout=0.1, records=True)
     if level is not None:
         return f"the compiled kernel for {level.name}"
     why = f"the compiled kernel: {library()[1]}" if placement.compiled else "`precision.attention` asks for torch's"

@@ -27,7 +27,8 @@ def test_auto_follows_the_capability_of_the_cpu(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(("asked", "name"), [("fp32", "cpu-fp32"), ("bf16", "cpu-bf16")])
-def test_what_is_asked_for_is_used(asked: str, name: str) -> None:
+def test_what_is_asked_for_is_used(asked: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attention, "library", lambda: (None, ""))
     placement = choose_placement(PrecisionConfig(device="cpu", dtype=asked))
     assert placement.name == name
     with placement.inference():
@@ -107,6 +108,8 @@ def test_what_was_compiled_is_told_and_can_be_switched_off(
     tiles = kernels_for(Level.AMX)
     monkeypatch.setattr(attention, "library", lambda: (tiles, ""))
     assert path(dtype="bf16").attention == "the compiled kernel for AMX"
+    names = {choose_placement(PrecisionConfig(device="cpu", dtype=dtype)).name for dtype in ("fp32", "bf16")}
+    assert names == {"cpu-fp32", "cpu-bf16-amx"}
     assert path(dtype="bf16", attention="torch").attention.startswith("torch's fused kernel")
     assert path(dtype="fp32").attention.startswith("torch's fused kernel")
     why = "it was not compiled when this was installed"
