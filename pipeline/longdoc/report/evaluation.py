@@ -62,7 +62,7 @@ def evaluation_plots(metrics: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+    return "-" if value is None else f"{round(value, 3) + 0.0:.3f}"  # plus 0.0: no -0.000
 
 
 def _label_bars(rows: Sequence[Mapping[str, Any]], counts: str) -> str:

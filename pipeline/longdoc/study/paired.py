@@ -74,7 +74,7 @@ def verdict(entries: Sequence[Entry], test: Mapping[str, Any], task: ComparedTas
     if not test:
         return "Nothing follows: a strategy that reads all and one that does not are needed, and a measure of both."
     whole, part = by_name[test["all"]], by_name[test["truncated"]]
-    values = f"{main} {whole.metrics[main]:.3f} against {part.metrics[main]:.3f}, p = {test['p']:.2f}"
+    values = f"{main} {whole.metrics[main]:.3f} against {part.metrics[main]:.3f}, {_told(test['p'])}"
     significant = test["p"] < _SIGNIFICANT and test["documents"] >= FEWEST_DOCUMENTS
     if significant and test["difference"] > 0:
         said = f"Chunking helps on these documents: use `{whole.name}` ({values} of `{part.name}`)."
@@ -95,3 +95,8 @@ def verdict(entries: Sequence[Entry], test: Mapping[str, Any], task: ComparedTas
             "a model that can be used as it is." if best.by_words else "fine-tune the encoder before you rely on it."
         )
     return said
+
+
+def _told(p: float) -> str:
+    """No p is 0: it is smaller than can be said in two digits."""
+    return f"p = {p:.2f}" if p >= 0.005 else "p < 0.01"

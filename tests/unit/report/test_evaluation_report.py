@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from longdoc.report import evaluation
 from longdoc.report.evaluation import evaluation_plots, metrics_table
 from longdoc.tasks.regression import Regression
 from task_kit import measure
@@ -89,3 +90,10 @@ def test_the_table_says_how_many_answers_were_held_back(metrics):
     assert "    answered                   0.250" in lines
     assert "    accuracy_answered              -" in lines
     assert not [line for line in metrics_table(metrics).splitlines() if "abstention" in line]
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [(None, "-"), (-0.0001, "0.000"), (0.0, "0.000"), (-0.0006, "-0.001"), (0.12345, "0.123")]
+)
+def test_no_number_is_minus_nothing(value: float | None, said: str) -> None:
+    assert evaluation._number(value) == said

@@ -220,6 +220,12 @@ def test_the_paired_test_resamples_documents_and_compares_the_best_of_both_kinds
 @pytest.mark.parametrize(
     ("p", "difference", "words", "said"),
     [
+        (
+            0.0049,
+            0.1,
+            0.2,
+            "Chunking helps on these documents: use `a` (macro_f1 0.800 against 0.700, p < 0.01 of `c`).",
+        ),
         (0.01, 0.1, 0.2, "Chunking helps on these documents: use `a` (macro_f1 0.800 against 0.700, p = 0.01 of `c`)."),
         (
             0.01,
