@@ -182,7 +182,7 @@ class Stepper:
         return value
 
     def _groups(self, members: Sequence[int]) -> list[list[int]]:
-        """Documents that fit into memory together with their gradients, so that one pass is enough; longest first.
+        """Documents that fit into memory together with their gradients, so that one pass is enough, in their order.
 
         A document that is longer stands alone. Losses that look across the documents of a batch keep them together.
         """
@@ -190,7 +190,7 @@ class Stepper:
             return [list(members)]
         groups: list[list[int]] = []
         room: list[int] = []
-        for member in sorted(members, key=lambda m: -self.examples[m].tokens):
+        for member in sorted(members, key=lambda m: -self.examples[m].tokens):  # the longest find room first
             tokens = self.examples[member].tokens
             place = next((n for n, free in enumerate(room) if tokens <= free), None)
             if place is None:
@@ -199,7 +199,8 @@ class Stepper:
             else:
                 groups[place].append(member)
                 room[place] -= tokens
-        return groups
+        order = {member: place for place, member in enumerate(members)}
+        return [sorted(group, key=order.__getitem__) for group in groups]
 
     def _backward_of_group(self, members: Sequence[int], documents: int) -> torch.Tensor:
         mine = [self.examples[m] for m in members]

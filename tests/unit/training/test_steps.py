@@ -124,6 +124,7 @@ def test_losses_that_look_across_a_batch_keep_its_documents_together(
     )
     stepper = Stepper(tiny_pipeline, None, None, None, tiny_pipeline.placement, examples, None, None, 1.0, 64)  # type: ignore[arg-type]
     assert len(stepper._groups(range(7))) > 1
+    assert all(group == sorted(group) for group in stepper._groups(range(7)))
     monkeypatch.setattr(type(tiny_pipeline.task), "learns_in_twos", True)
     assert stepper._groups(range(7)) == [list(range(7))]
 
