@@ -103,7 +103,7 @@ def test_evaluation_and_explanation_show_spans(walk: Path) -> None:
 
 def test_the_pipeline_answers_as_token_classification_does(walk: Path) -> None:
     pipeline = Pipeline.load(walk / "model")
-    text = "home, Anna Stone of Lima\n" + "a talk " * 40 + "in Rome."
+    text = "home, Anna Stone to Lima\n" + "a talk " * 40 + "to Rome"  # words that it has been taught
     found = pipeline(text)
     assert [(item["entity_group"], item["word"]) for item in found] == [
         ("NAME", "Anna Stone"), ("CITY", "Lima"), ("CITY", "Rome"),
@@ -112,5 +112,5 @@ def test_the_pipeline_answers_as_token_classification_does(walk: Path) -> None:
     assert all(type(item["score"]) is float for item in found)
     assert pipeline([text, "a short talk"]) == [found, []]
     (result,) = pipeline.predict([text])
-    assert redacted(text, result.spans).startswith("home, [NAME] of [CITY]\n")
-    assert redacted(text, result.spans).endswith("in [CITY].")
+    assert redacted(text, result.spans).startswith("home, [NAME] to [CITY]\n")
+    assert redacted(text, result.spans).endswith("to [CITY]")
