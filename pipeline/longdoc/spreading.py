@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import threading
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
@@ -80,7 +81,16 @@ def spread(model: LongDocModel, device: torch.device, settings: DeviceMapConfig)
         # A layer comes as a whole: its products may be used without being called.
         preload_module_classes=kinds,
     )
+    if is_spread(model):
+        _one_at_a_time(model.encoder)
     return model
+
+
+def _one_at_a_time(encoder: nn.Module) -> None:
+    """Whoever calls meanwhile, from another thread, waits: Accelerate takes a layer away when the first is through."""
+    turn = threading.Lock()
+    encoder.register_forward_pre_hook(lambda *_: turn.acquire() and None)
+    encoder.register_forward_hook(lambda *_: turn.release(), always_call=True)
 
 
 def places_of_layers(sizes: Sequence[int], device: torch.device, settings: DeviceMapConfig) -> list[torch.device | str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,35 @@ def test_layers_on_the_disk_give_the_same_bits(model: Path, tmp_path: Path, on_d
     del elsewhere, layers, explained, caught
     gc.collect()
     assert list((tmp_path / "layers").iterdir()) == []
+
+
+def test_batches_in_several_threads_do_not_take_layers_away_from_each_other(model: Path, tmp_path: Path) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(4)
+    try:
+        whole = Pipeline.load(model, PredictionConfig.model_validate(CPU))
+        elsewhere = Pipeline.load(model, prediction(tmp_path / "layers", 0.0))
+        assert (whole.placement.lanes, elsewhere.placement.lanes) == (4, 1)
+        given = [f"document {number} " + "with words " * (3 + number * 5) for number in range(24)]
+        expected = [result.logits for result in whole.predict(given)]
+        assert [result.logits for result in elsewhere.predict(given)] == expected
+        elsewhere.placement = whole.placement  # as many batches at once as anybody may ask for
+        assert [result.logits for result in elsewhere.predict(given)] == expected
+        with ThreadPoolExecutor(4) as callers:  # an app that asks from several threads
+            answers = [callers.submit(elsewhere.predict, given) for _ in range(4)]
+            assert all([result.logits for result in answer.result()] == expected for answer in answers)
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_a_batch_that_fails_lets_the_next_one_have_its_turn(model: Path, tmp_path: Path) -> None:
+    pipeline = Pipeline.load(model, prediction(tmp_path / "layers", 0.0))  # its files go when it goes
+    encoder = pipeline.model.encoder
+    with torch.inference_mode():
+        for _ in range(2):
+            with pytest.raises(UsageError):
+                encoder(torch.tensor([[10**6]]))
+        assert encoder(torch.tensor([[1, 2]])).isfinite().all()
 
 
 def test_where_all_fits_nothing_is_moved(model: Path, tmp_path: Path) -> None:
