@@ -10,12 +10,13 @@ import itertools
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import torch
 
 from longdoc.errors import FailureReason
+from longdoc.packing import Packing
 from longdoc.precision import Placement
 from longdoc.text.batching import PlannedBatch, collate
 from longdoc.types import Chunk, ChunkBatch
@@ -56,7 +57,7 @@ def encode_batch(model: RowModel, planned: PlannedBatch, pad_id: int, placement:
     if not planned.chunks:
         return
     try:
-        rows = _rows(model, planned.chunks, planned.rows, planned.length, pad_id, placement)
+        rows = _rows(model, planned, pad_id, placement)
     except Exception as error:
         yield from _after_fault(model, planned, pad_id, placement, error)
         return
@@ -75,9 +76,10 @@ def encode_batches(
 
     On a CPU several batches are under way at once, each in a thread with one core of its own: threads that share one
     operation wait for each other at its end, and for milliseconds where anything else runs on the machine. A batch
-    that is alone gets all cores. The numbers are the same bits either way.
+    that is alone gets all cores. The numbers are the same bits either way. On a GPU two are under way: while one is
+    computed, the other is put together and sent.
     """
-    lanes = placement.lanes
+    lanes, threads = placement.lanes, torch.get_num_threads()
     waiting = iter(batches)
     first = list(itertools.islice(waiting, 2))
     if lanes == 1 or len(first) < 2:
@@ -85,7 +87,7 @@ def encode_batches(
             yield list(encode_batch(model, planned, pad_id, placement))
         return
     try:
-        with ThreadPoolExecutor(lanes, "longdoc-encode", initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        with ThreadPoolExecutor(lanes, "longdoc-encode", initializer=_begin_lane, initargs=(placement,)) as pool:
             under_way: deque[Future[list[ChunkRow]]] = deque()
             for planned in itertools.chain(first, waiting):
                 under_way.append(
@@ -96,16 +98,25 @@ def encode_batches(
             while under_way:
                 yield under_way.popleft().result()
     finally:
-        torch.set_num_threads(lanes)  # the threads of the pool set it for the whole process
+        torch.set_num_threads(threads)  # the threads of the pool set it for the whole process
 
 
-def _rows(
-    model: RowModel, chunks: tuple[Chunk, ...], rows: int, length: int, pad_id: int, placement: Placement
-) -> torch.Tensor:
+def _begin_lane(placement: Placement) -> None:
+    """In a thread of its own, which knows neither how many threads it may start nor which GPU is its process's."""
+    torch.set_num_threads(1)
+    if placement.device.type == "cuda":
+        torch.cuda.set_device(placement.device)
+
+
+def _rows(model: RowModel, planned: PlannedBatch, pad_id: int, placement: Placement) -> torch.Tensor:
     """float32 (len(chunks), F) on the CPU."""
-    batch = collate(chunks, range(len(chunks)), len(chunks), pad_id, rows=rows, length=length)
+    chunks, count = planned.chunks, len(planned.chunks)
+    batch = collate(chunks, range(count), count, pad_id, rows=planned.rows, length=planned.length)
+    if placement.packs:
+        lengths = [len(chunk) for chunk in chunks]
+        batch = replace(batch, packing=Packing.of(lengths, planned.rows, planned.length, planned.is_fixed))
     with placement.inference():
-        return model.chunk_rows(batch.to(placement.device))[: len(chunks)].float().cpu()
+        return model.chunk_rows(batch.to(placement.device))[:count].float().cpu()
 
 
 def _after_fault(

@@ -29,9 +29,9 @@ class LongDocModel(nn.Module):
     def hidden(self, batch: ChunkBatch) -> Tensor:
         """The states of all tokens, (N, L, D)."""
         arguments = (batch.token_ids, batch.valid, batch.positions, batch.segments)
-        if batch.token_types is None:  # an encoder of your own need not know of types
-            return self.encoder(*arguments)  # type: ignore[no-any-return]
-        return self.encoder(*arguments, token_types=batch.token_types)  # type: ignore[no-any-return]
+        further = {"token_types": batch.token_types, "packing": batch.packing}
+        # An encoder of your own need not know of them.
+        return self.encoder(*arguments, **{name: value for name, value in further.items() if value is not None})  # type: ignore[no-any-return]
 
     def chunk_rows(self, batch: ChunkBatch) -> Tensor:
         """The first half: chunks -> one row each, (N, F), float32 or finer."""

@@ -63,7 +63,7 @@ class ChunkReader:
                 them are read then.
         """
         shown = [pair for pair in enumerate(self.chunks) if hidden is None or _overlap(pair[1].span, hidden)]
-        for planned in plan_batches(shown, self.size, self.batching):
+        for planned in plan_batches(shown, self.size, self.batching, device=self.placement.device.type):
             count = len(planned.chunks)
             batch = collate_chunks(
                 planned.chunks, range(count), count, self.pad_id, rows=planned.rows, length=planned.length

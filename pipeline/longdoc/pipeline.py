@@ -117,6 +117,8 @@ class Pipeline:
             return
         _ = self.fingerprint  # while all weights are here
         spread(self.model, self.placement.device, asked)
+        if is_spread(self.model):  # layers come and go: a second batch would only wait for them
+            self.placement = replace(self.placement, most_lanes=1)
 
     # -- loading and saving
 

@@ -17,6 +17,7 @@ from longdoc.errors import ConfigurationError
 from longdoc.nn import Encoder
 from longdoc.nn.compiled.attention import choose_level, compiled_attention
 from longdoc.nn.compiled.library import Level, library
+from longdoc.nn.packed import kernel_works
 from longdoc.nn.products import packed_products, packs_products
 from longdoc.schema import Config
 from longdoc.text.batching import BatchingConfig
@@ -31,6 +32,8 @@ __all__ = [
 ]
 
 
+_LANES = {"cuda": 2}
+_HALF = (torch.bfloat16, torch.float16)
 _SHORT = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}
 
 
@@ -42,19 +45,22 @@ class PrecisionConfig(Config):
     dtype: Literal["auto", "fp32", "bf16"] = "auto"
     """`auto`: bf16 where the device multiplies it natively, else fp32."""
     attention: Literal["auto", "torch"] = "auto"
-    """`auto`: the compiled kernel where there is one and it is faster, else torch's. `torch`: always torch's."""
+    """`auto`: the compiled kernel where there is one and it is faster, on a GPU the one for texts of unequal length,
+    else torch's `scaled_dot_product_attention`. `torch`: always that."""
     threads: int | None = None
     """Threads of one operation on a CPU; None leaves torch's own choice (one a core)."""
 
 
 @dataclass(frozen=True)
 class Placement:
-    """The decision: device, number format, the reason in words, and whether attention may be the compiled one."""
+    """The decision: device, number format, the reason in words, and whether attention may be any but torch's usual."""
 
     device: torch.device
     dtype: torch.dtype
     reason: str
     compiled: bool = True
+    most_lanes: int | None = None
+    """Batches that may be under way at once at most; None = as many as suit the device."""
 
     @contextlib.contextmanager
     def inference(self) -> Iterator[None]:
@@ -73,8 +79,15 @@ class Placement:
 
     @property
     def lanes(self) -> int:
-        """Batches that are under way at once while predicting: on a CPU one a core, each alone on its core."""
-        return torch.get_num_threads() if self.device.type == "cpu" else 1
+        """Batches that are under way at once while predicting: on a CPU one a core, each alone on its core; on a GPU
+        one that is computed and one that is made ready."""
+        fitting = torch.get_num_threads() if self.device.type == "cpu" else _LANES.get(self.device.type, 1)
+        return fitting if self.most_lanes is None else min(fitting, self.most_lanes)
+
+    @property
+    def packs(self) -> bool:
+        """Whether rows are computed as texts behind each other, without a mask, where an encoder takes them so."""
+        return self.compiled and self.dtype in _HALF and self.device.type == "cuda" and not kernel_works(self.device)
 
     @property
     def name(self) -> str:
@@ -127,7 +140,9 @@ def compute_path(placement: Placement, batching: BatchingConfig, encoder: Encode
         attention = "written out, since the position encoding speaks to the values"
     elif level is not None:
         attention = f"the compiled kernel for {level.name}"
-    fixed = batching.deterministic
+    elif placement.packs and encoder.takes_packing:
+        attention = "torch's kernel for texts of unequal length behind each other, without a mask"
+    fixed, amounts = batching.deterministic, batching.amounts(placement.device.type)
     return ComputePath(
         device=str(placement.device),
         dtype=_SHORT[placement.dtype],
@@ -143,7 +158,7 @@ def compute_path(placement: Placement, batching: BatchingConfig, encoder: Encode
         batches=(
             "fixed shapes by length: the same bits whatever stands beside a chunk"
             if fixed
-            else f"by length, up to {batching.tokens} tokens: equal to rounding whatever stands beside a chunk"
+            else f"by length, up to {amounts.tokens} tokens: equal to rounding whatever stands beside a chunk"
         ),
         repeats="encoded once" if fixed and batching.reuse_repeats else "encoded each time",
     )
@@ -193,8 +208,10 @@ def choose_placement(settings: PrecisionConfig | None = None) -> Placement:
 
 
 def _choose_device(name: str) -> torch.device:
+    if name in ("auto", "cuda") and torch.cuda.is_available():
+        return torch.device("cuda", torch.cuda.current_device())  # other threads of the process have another default
     if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        return torch.device("cpu")
     try:
         device = torch.device(name)
     except RuntimeError:

@@ -107,7 +107,7 @@ class RowStream:
         """Batches of the chunks that must be encoded; the rows of others, where they are known, go to `found`."""
         memory = self.memory
         if memory is None:
-            return plan_batches(pairs, self.size, self.batching)
+            return plan_batches(pairs, self.size, self.batching, device=self.placement.device.type)
         memory.begin()
 
         def met(owner: int, chunk: Chunk) -> bool:
@@ -117,7 +117,7 @@ class RowStream:
             found.append(row)
             return True
 
-        return plan_batches(pairs, self.size, self.batching, met)
+        return plan_batches(pairs, self.size, self.batching, met, self.placement.device.type)
 
     def _all_alike(self, encoded: list[ChunkRow], found: list[ChunkRow]) -> Iterator[ChunkRow]:
         """Rows that were computed, each with those that it answers for, and the ones that were found meanwhile."""

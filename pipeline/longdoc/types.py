@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -21,6 +21,8 @@ from longdoc.errors import FAILURE_REASONS, FailureReason, UsageError
 
 if TYPE_CHECKING:  # torch takes two seconds to import, and readers, plans and `--help` do without it
     import torch
+
+    from longdoc.packing import Packing
 
 __all__ = [
     "AnswerSpan",
@@ -319,6 +321,8 @@ class ChunkBatch:
         ordinals: int64 (N,), the number of each chunk in its document; None = rows stand in the order of the text.
         token_types: int64 (N, L), which of the two texts of a pair each token belongs to; None = all to one, 0.
         chunks: the chunks themselves; rows past `len(chunks)` are filler whose output is thrown away.
+        packing: the same rows behind each other without a mask, for encoders and devices that take them so; None =
+            rows as they are.
     """
 
     token_ids: torch.Tensor
@@ -333,27 +337,18 @@ class ChunkBatch:
     segments: torch.Tensor | None = None
     ordinals: torch.Tensor | None = None
     token_types: torch.Tensor | None = None
+    packing: Packing | None = None
 
     def to(self, device: torch.device | str) -> ChunkBatch:
-        """The same batch with every tensor on `device`."""
+        """The same batch with every tensor on `device`. To a GPU without waiting: from memory that it reads itself."""
+        from longdoc.packing import Packing, to_device
 
-        def move(tensor: torch.Tensor | None) -> torch.Tensor | None:
-            return None if tensor is None else tensor.to(device, non_blocking=True)
-
-        return ChunkBatch(
-            token_ids=self.token_ids.to(device, non_blocking=True),
-            valid=move(self.valid),
-            body=self.body.to(device, non_blocking=True),
-            core=self.core.to(device, non_blocking=True),
-            owner=self.owner.to(device, non_blocking=True),
-            weights=self.weights.to(device, non_blocking=True),
-            documents=self.documents,
-            chunks=self.chunks,
-            positions=move(self.positions),
-            segments=move(self.segments),
-            ordinals=move(self.ordinals),
-            token_types=move(self.token_types),
-        )
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        moved: dict[str, Any] = {
+            name: to_device(value, device) for name, value in found.items() if hasattr(value, "pin_memory")
+        }
+        packing = self.packing.to(device) if isinstance(self.packing, Packing) else None
+        return replace(self, **moved, packing=packing)
 
     def __repr__(self) -> str:
         return (

@@ -48,11 +48,13 @@ def test_each_chunk_is_in_exactly_one_batch(tokens: list[int], size: int, read_a
     assert all(len(chunk) <= batch.length for batch in batches for chunk in batch.chunks)
 
 
-@given(tokens=DOCUMENTS, size=SIZES, read_ahead=st.integers(1, 2000))
+@given(tokens=DOCUMENTS, size=SIZES, read_ahead=st.integers(1, 2000), fixed=st.sampled_from([1, 100, 256, 4096]))
 @settings(deadline=None, max_examples=150)
-def test_deterministic_batches_have_one_shape_a_bucket(tokens: list[int], size: int, read_ahead: int) -> None:
-    batches = planned(chunks_of_documents(tokens, size), size, read_ahead=read_ahead)
-    shapes = {(max(1, 256 // length), length) for length in buckets(size)}
+def test_deterministic_batches_have_one_shape_a_bucket(
+    tokens: list[int], size: int, read_ahead: int, fixed: int
+) -> None:
+    batches = planned(chunks_of_documents(tokens, size), size, read_ahead=read_ahead, fixed_tokens=fixed)
+    shapes = {(max(1, fixed // length), length) for length in buckets(size, fixed)}
     assert {(batch.rows, batch.length) for batch in batches} <= shapes
 
 

@@ -11,10 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiled_kit import kernels_for
+from longdoc.nn import attend as attend_module
+from longdoc.nn import packed as packing_kernel
 from longdoc.nn.compiled import attention
 from longdoc.nn.compiled.library import Level
 from longdoc.pipeline import Pipeline, PredictionConfig
-from longdoc.precision import PrecisionConfig
+from longdoc.precision import Placement, PrecisionConfig
 from longdoc.text.batching import BatchingConfig
 from longdoc.types import Document, DocumentPrediction
 
@@ -30,6 +32,9 @@ DOCUMENTS = [
     Document(id=f"d{number}", text=text_of(number, words))
     for number, words in enumerate([1, 3, 12, 13, 14, 29, 30, 31, 47, 60, 61, 90, 200, 7, 333, 30])
 ]
+
+
+NAMED = {document.id: document for document in DOCUMENTS}
 
 
 def logits(pipeline: Pipeline, documents: Sequence[Document]) -> dict[str, tuple[float, ...]]:
@@ -91,6 +96,41 @@ def test_without_the_deterministic_mode_scores_agree_within_round_off(
     )
     for name, scores in logits(free, DOCUMENTS).items():
         assert scores == pytest.approx(alone[name], abs=1e-5)
+
+
+@pytest.mark.parametrize("deterministic", [True, False])
+def test_rows_behind_each_other_give_the_same_scores(
+    tiny_pipeline: Pipeline,
+    alone: dict[str, tuple[float, ...]],
+    deterministic: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As on a GPU, but on the CPU: the planning, the packing and the way back, with attention text by text."""
+    monkeypatch.setattr(Placement, "packs", property(lambda placement: True))
+    packed: list[bool] = []
+    attend = packing_kernel.attend_packed
+    monkeypatch.setattr(
+        attend_module,
+        "attend_packed",
+        lambda *given: packed.append(given[3].packing.kept is not None) or attend(*given),
+    )
+    assert tiny_pipeline.model.encoder.takes_packing
+    other = Pipeline(
+        tiny_pipeline.model,
+        tiny_pipeline.settings,
+        tiny_pipeline.tokenizer,
+        PredictionConfig(
+            batching=BatchingConfig(deterministic=deterministic, fixed_tokens=1024),
+            precision=PrecisionConfig(device="cpu", dtype="fp32"),
+        ),
+    )
+    together = logits(other, DOCUMENTS)
+    assert packed
+    assert all(dropped is not deterministic for dropped in packed)
+    for name, scores in together.items():
+        assert scores == pytest.approx(alone[name], abs=1e-5)
+    if deterministic:
+        assert {name: logits(other, [document])[name] for name, document in NAMED.items()} == together
 
 
 def test_stream_and_predict_are_one(tiny_pipeline: Pipeline, alone: dict[str, tuple[float, ...]]) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from longdoc.files import check_file_output, replacing
 from longdoc.jobs.embedding_rows import EmbeddingRows
@@ -41,6 +40,8 @@ def export_vectors(file: Path, rows: EmbeddingRows, answered: int, tables: Itera
     check_file_output(ids, "file")
     dtype = np.dtype(rows.dtype).newbyteorder("<")
     header = {"descr": dtype.str, "fortran_order": False, "shape": (answered, rows.width)}
+    import pyarrow.compute as pc  # a fifth of a second, and most jobs have no vectors
+
     with replacing(ids) as names, replacing(file) as matrix:
         np.lib.format.write_array_header_1_0(matrix, header)
         for table in tables:

@@ -5,19 +5,23 @@ Shape letters: N rows, L padded length, D width, H heads.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
 from longdoc.nn.dropout import Dropout
 from longdoc.nn.encoder_config import EncoderConfig
 from longdoc.nn.inputs import check_inputs, check_rows_of_table
-from longdoc.nn.layer_masks import layer_masks
+from longdoc.nn.layer_masks import layer_masks, packed_layer_masks
 from longdoc.nn.layers import EncoderLayer, FeedForward, GatedFeedForward, build_norm
 from longdoc.nn.mask import AttentionMask
+from longdoc.nn.packed import LayerMask, fits_kernel
 from longdoc.nn.position import PositionEncoding
 from longdoc.nn.position.axes import reading_order
 from longdoc.nn.position.counting import count_positions
 from longdoc.nn.self_attention import SelfAttention
+from longdoc.packing import Packing
 
 __all__ = ["Encoder"]
 
@@ -54,6 +58,17 @@ class Encoder(nn.Module):
         """The longest row that the position encoding can number; None = any."""
         return self.position.max_tokens
 
+    @property
+    def takes_packing(self) -> bool:
+        """Whether rows may be computed as texts behind each other: attention is told of nothing but borders then."""
+        c = self.config
+        if c.global_tokens or c.masks or (self.training and c.attention_dropout > 0):
+            return False
+        positions = torch.zeros(1, 1, dtype=torch.int64, device=self.word.weight.device)
+        with torch.no_grad():
+            plan = self.position.plan(positions, self.word.weight.dtype)
+        return fits_kernel(c.geometry.head_width) and plan.leaves_scores_alone
+
     def forward(
         self,
         token_ids: Tensor,
@@ -61,6 +76,7 @@ class Encoder(nn.Module):
         positions: Tensor | None = None,
         segments: Tensor | None = None,
         token_types: Tensor | None = None,
+        packing: Packing | None = None,
     ) -> Tensor:
         """One state for each token.
 
@@ -73,6 +89,8 @@ class Encoder(nn.Module):
             segments: int64 (N, L) where several texts share a row; they do not see each other.
             token_types: int64 (N, L), which text of a pair each token belongs to; None = all to the first. Nothing to
                 an encoder with fewer than two types.
+            packing: the same real tokens as `valid`, all of them from the first column of their rows on. Rows are
+                computed so where `takes_packing`; otherwise it is passed over.
 
         Returns:
             (N, L, D). States of padding are finite and mean nothing.
@@ -92,6 +110,12 @@ class Encoder(nn.Module):
             mask = mask & padding
         order = count_positions(token_ids, valid, segments) if positions is None else reading_order(positions)
         positions = order.clamp(min=0) if positions is None else positions
+        rows, length = token_ids.shape
+        packing = packing if segments is None and self.takes_packing else None
+        if packing is not None and packing.kept is not None:
+            token_ids, positions = packing.pack(token_ids, rows), packing.pack(positions, rows)
+            token_types = None if token_types is None else packing.pack(token_types, rows)
+            valid = None
 
         check_rows_of_table(token_ids, self.word.num_embeddings, "token_ids")
         x = self.word(token_ids)
@@ -106,10 +130,15 @@ class Encoder(nn.Module):
         x = self.embedding_projection(self.dropout(self.embedding_norm(x)))
 
         plan = self.position.plan(positions, x.dtype)
-        masks, global_tokens = layer_masks(self.config, mask, order, valid, segments)
+        masks: Sequence[LayerMask]
+        if packing is None:
+            masks, global_tokens = layer_masks(self.config, mask, order, valid, segments)
+        else:
+            masks, global_tokens = packed_layer_masks(self.config, packing), None
         for number, (layer, layer_mask) in enumerate(zip(self.layers, masks, strict=True)):
             x = layer(x, layer_mask, plan, number, global_tokens)
-        return self.final_norm(x)  # type: ignore[no-any-return]
+        x = self.final_norm(x)
+        return x if packing is None else packing.unpack(x, rows, length)
 
     def _build_layer(self, number: int) -> EncoderLayer:
         c = self.config

@@ -6,9 +6,11 @@ from torch import Tensor
 
 from longdoc.nn.encoder_config import EncoderConfig
 from longdoc.nn.mask import AttentionMask
+from longdoc.nn.packed import PackedMask
 from longdoc.nn.self_attention import GlobalTokens
+from longdoc.packing import Packing
 
-__all__ = ["layer_masks"]
+__all__ = ["layer_masks", "packed_layer_masks"]
 
 
 def layer_masks(
@@ -48,3 +50,12 @@ def layer_masks(
             made[window] = mask & (near if seen_by_all is None else near | seen_by_all)
         masks.append(made[window])
     return masks, global_tokens
+
+
+def packed_layer_masks(config: EncoderConfig, packing: Packing) -> list[PackedMask]:
+    """The same for texts behind each other. The configuration has neither global tokens nor mask rules."""
+    radii = [config.window_of(number) for number in range(config.layers)]
+    return [
+        PackedMask(packing, before, 0 if config.causal else before)
+        for before in (-1 if radius is None else radius for radius in radii)
+    ]

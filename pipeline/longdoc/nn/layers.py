@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
 from longdoc.nn.dropout import Dropout
-from longdoc.nn.mask import AttentionMask
+from longdoc.nn.packed import LayerMask
 from longdoc.nn.position.plan import PositionPlan
 from longdoc.nn.products import product
 from longdoc.nn.self_attention import GlobalTokens, SelfAttention
@@ -146,7 +146,7 @@ class EncoderLayer(nn.Module):
     def forward(
         self,
         x: Tensor,
-        mask: AttentionMask | None,
+        mask: LayerMask | None,
         plan: PositionPlan,
         layer: int,
         global_tokens: GlobalTokens | None = None,
@@ -159,7 +159,12 @@ class EncoderLayer(nn.Module):
         return self._computed(x, mask, plan, layer, global_tokens)
 
     def _computed(
-        self, x: Tensor, mask: AttentionMask | None, plan: PositionPlan, layer: int, global_tokens: GlobalTokens | None
+        self,
+        x: Tensor,
+        mask: LayerMask | None,
+        plan: PositionPlan,
+        layer: int,
+        global_tokens: GlobalTokens | None,
     ) -> Tensor:
         if self.pre_norm:
             x = x + self.dropout(self.attention(self.attention_norm(x), mask, plan, layer, global_tokens))

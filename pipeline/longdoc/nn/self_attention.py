@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from longdoc.errors import UsageError
 from longdoc.nn.attend import attend
 from longdoc.nn.mask import AttentionMask
+from longdoc.nn.packed import LayerMask
 from longdoc.nn.position.plan import PositionPlan
 from longdoc.nn.products import product
 
@@ -111,7 +112,7 @@ class SelfAttention(nn.Module):
     def forward(
         self,
         x: Tensor,
-        mask: AttentionMask | None,
+        mask: LayerMask | None,
         plan: PositionPlan,
         layer: int,
         global_tokens: GlobalTokens | None = None,

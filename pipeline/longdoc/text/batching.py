@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -25,9 +25,28 @@ __all__ = ["BatchingConfig", "PlannedBatch", "buckets", "collate", "plan_batches
 SMALLEST_BUCKET = 32
 """Shorter chunks are padded to this length."""
 
-BATCH_TOKENS = 256
-"""Tokens of a deterministic batch, or one row where a chunk is longer. Few, since a batch that is not full is filled
-up with rows whose output is thrown away."""
+
+class Amounts(NamedTuple):
+    """How many tokens stand together.
+
+    Attributes:
+        tokens: of a batch in the free mode.
+        fixed_tokens: of a batch of fixed shape. A batch that is not full is filled up with rows whose output is thrown
+            away: few on a CPU, where one chunk keeps a core busy; on a GPU so many that starting a product takes no
+            longer than the product.
+        read_ahead: that are looked ahead, so that fewer batches are filled up.
+    """
+
+    tokens: int
+    fixed_tokens: int
+    read_ahead: int
+
+
+ON_CPU = Amounts(tokens=2048, fixed_tokens=256, read_ahead=65536)
+ON_GPU = Amounts(tokens=65536, fixed_tokens=16384, read_ahead=1 << 20)
+
+MANY_ROWS = 16
+"""So many rows of one length fill a batch often enough that more lengths pay."""
 
 FINEST_STEP = 16
 """Lengths of which one row is a batch lie this close, and a 16th to a 32nd of themselves apart where they are long:
@@ -37,15 +56,28 @@ nothing is filled up there, so that many of them cost nothing, and the less is p
 class BatchingConfig(Config):
     """How chunks are put side by side."""
 
-    tokens: int = Field(default=2048, ge=1)
-    """Tokens of a batch, padding included, in the free mode; a longer chunk is a batch of its own."""
-    read_ahead: int = Field(default=65536, ge=1)
-    """Tokens that are looked ahead for chunks of like length."""
+    tokens: int | None = Field(default=None, ge=1)
+    """Tokens of a batch, padding included, in the free mode; a longer chunk is a batch of its own. None: 2,048 on a
+    CPU, 65,536 on a GPU."""
+    fixed_tokens: int | None = Field(default=None, ge=1)
+    """Tokens of a batch in the deterministic mode, or one row where a chunk is longer. Results with different numbers
+    agree to rounding only. None: 256 on a CPU, 16,384 on a GPU."""
+    read_ahead: int | None = Field(default=None, ge=1)
+    """Tokens that are looked ahead for chunks of like length. None: 65,536 on a CPU, 1,048,576 on a GPU."""
     deterministic: bool = True
     """Fixed shapes, so that results are bit-identical whatever stands beside a chunk."""
     reuse_repeats: bool = True
     """Encode a chunk that stands in the documents more than once only once. In the deterministic mode alone, where the
     results are the same bits."""
+
+    def amounts(self, device: str = "cpu") -> Amounts:
+        """What is asked for, and for a type of device (`cpu`, `cuda`) what is not."""
+        usual = ON_CPU if device == "cpu" else ON_GPU
+        return Amounts(
+            self.tokens or usual.tokens,
+            self.fixed_tokens or usual.fixed_tokens,
+            self.read_ahead or usual.read_ahead,
+        )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -56,12 +88,14 @@ class PlannedBatch:
         chunks: at most `rows` of them.
         owners: for each chunk the caller's key of its document.
         rows, length: shape of the batch; rows without a chunk are filler.
+        is_fixed: whether the numbers of a chunk must not depend on what stands beside it.
     """
 
     chunks: tuple[Chunk, ...]
     owners: tuple[int, ...]
     rows: int
     length: int
+    is_fixed: bool = False
 
     def __repr__(self) -> str:
         return f"PlannedBatch(chunks={len(self.chunks)}, rows={self.rows}, length={self.length})"
@@ -70,15 +104,18 @@ class PlannedBatch:
 _Pair = tuple[int, Chunk]
 
 
-def buckets(size: int) -> list[int]:
-    """The lengths of deterministic batches for chunks of up to `size` tokens, longest first.
+def buckets(size: int, fixed_tokens: int = ON_CPU.fixed_tokens) -> list[int]:
+    """The lengths of batches of `fixed_tokens` for chunks of up to `size` tokens, longest first.
 
     Close to each other where one row is a batch; below, where several rows share one, halves down to
-    `SMALLEST_BUCKET`: finer steps leave more batches to fill up, coarser ones more padding.
+    `SMALLEST_BUCKET`: finer steps leave more batches to fill up, coarser ones more padding. Where many rows share one,
+    three quarters stand between the halves.
     """
-    shared = BATCH_TOKENS // 2
-    lengths = {size, *(shared >> k for k in range(shared.bit_length()) if shared >> k >= SMALLEST_BUCKET)}
-    length = shared
+    shared = fixed_tokens // 2
+    halves = [shared >> k for k in range(shared.bit_length())]
+    between = [length * 3 // 4 for length in halves if length * MANY_ROWS <= fixed_tokens]
+    lengths = {size, *(length for length in (*halves, *between) if length >= SMALLEST_BUCKET)}
+    length = max(shared, 1)
     while length < size:
         lengths.add(length)
         length += max(FINEST_STEP, 1 << length.bit_length() >> 5)
@@ -90,6 +127,7 @@ def plan_batches(
     size: int,
     settings: BatchingConfig,
     met: Callable[[int, Chunk], bool] = lambda owner, chunk: False,
+    device: str = "cpu",
 ) -> Iterator[PlannedBatch]:
     """Batches of chunks, each chunk in exactly one.
 
@@ -102,14 +140,16 @@ def plan_batches(
         settings: the mode and its numbers.
         met: whether a chunk need not be encoded. Such chunks are left out; where none is left of all that were read,
             an empty batch gives the caller its turn.
+        device: type of the device, which says how many tokens stand together where `settings` do not.
 
     Raises:
         UsageError: a chunk has more than `size` tokens.
     """
     arrange = _fixed_shapes if settings.deterministic else _by_length
-    for ahead in _read_ahead(pairs, size, settings.read_ahead):
+    amounts = settings.amounts(device)
+    for ahead in _read_ahead(pairs, size, amounts.read_ahead):
         if fresh := [pair for pair in ahead if not met(*pair)]:
-            yield from arrange(fresh, size, settings.tokens)
+            yield from arrange(fresh, size, amounts)
         else:
             yield PlannedBatch((), (), 0, 0)
 
@@ -131,32 +171,32 @@ def _read_ahead(pairs: Iterable[_Pair], size: int, tokens: int) -> Iterator[list
         yield held
 
 
-def _fixed_shapes(pairs: list[_Pair], size: int, tokens: int) -> Iterator[PlannedBatch]:
-    lengths = buckets(size)
+def _fixed_shapes(pairs: list[_Pair], size: int, amounts: Amounts) -> Iterator[PlannedBatch]:
+    lengths = buckets(size, amounts.fixed_tokens)
     # Chunks that fill their row stand apart: without padding there is no mask, and another kernel may run.
     alike: defaultdict[tuple[int, bool], list[_Pair]] = defaultdict(list)
     for owner, chunk in pairs:
         length = min(bucket for bucket in lengths if bucket >= len(chunk))
         alike[length, len(chunk) == length].append((owner, chunk))
     for (length, _), members in sorted(alike.items(), key=lambda item: item[0], reverse=True):
-        rows = max(1, BATCH_TOKENS // length)
+        rows = max(1, amounts.fixed_tokens // length)
         for first in range(0, len(members), rows):
-            yield _planned(members[first : first + rows], rows, length)
+            yield _planned(members[first : first + rows], rows, length, is_fixed=True)
 
 
-def _by_length(pairs: list[_Pair], size: int, tokens: int) -> Iterator[PlannedBatch]:
+def _by_length(pairs: list[_Pair], size: int, amounts: Amounts) -> Iterator[PlannedBatch]:
     longest_first = sorted(pairs, key=lambda pair: -len(pair[1]))
     first = 0
     while first < len(longest_first):
         length = len(longest_first[first][1])
-        members = longest_first[first : first + max(1, tokens // length)]
+        members = longest_first[first : first + max(1, amounts.tokens // length)]
         yield _planned(members, len(members), length)
         first += len(members)
 
 
-def _planned(pairs: Sequence[_Pair], rows: int, length: int) -> PlannedBatch:
+def _planned(pairs: Sequence[_Pair], rows: int, length: int, is_fixed: bool = False) -> PlannedBatch:
     owners, chunks = zip(*pairs, strict=True)
-    return PlannedBatch(chunks, owners, rows, length)
+    return PlannedBatch(chunks, owners, rows, length, is_fixed)
 
 
 def collate(

@@ -140,13 +140,14 @@ def _group(
 def _recipe(pipeline: Pipeline) -> str:
     """Digest of what rows depend on beside the chunks: the encoder, what is made of its states, and how exactly."""
     encoder, digest = pipeline.model.encoder, hashlib.sha256()
+    fixed_tokens = pipeline.prediction.batching.amounts(pipeline.placement.device.type).fixed_tokens
     parts = {
         "encoder": encoder.config.model_dump(mode="json"),
         "rows": pipeline.model.readout.row_recipe(),
         "placement": pipeline.placement.name,
         "deterministic": pipeline.prediction.batching.deterministic,
         # A chunk is padded to the next of these: the same chunk in another shape may have other last bits.
-        "lengths": buckets(pipeline.settings.chunking.size),
+        "lengths": buckets(pipeline.settings.chunking.size, fixed_tokens),
         "max_unknown_share": pipeline.prediction.max_unknown_share,
         "longdoc": __version__,
         "torch": torch.__version__,

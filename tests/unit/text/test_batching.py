@@ -126,7 +126,27 @@ def test_a_chunk_longer_than_the_size_is_refused(deterministic: bool) -> None:
         list(plan_batches([(0, chunk_of(17))], 16, BatchingConfig(deterministic=deterministic)))
 
 
-@pytest.mark.parametrize("wrong", [{"tokens": 0}, {"read_ahead": 0}, {"rows": 3}])
+def test_a_gpu_gets_more_tokens_at_once_unless_they_are_named() -> None:
+    assert BatchingConfig().amounts("cpu") == (2048, 256, 65536)
+    assert BatchingConfig().amounts("cuda") == (65536, 16384, 1 << 20)
+    assert BatchingConfig(tokens=7, fixed_tokens=8, read_ahead=9).amounts("cuda") == (7, 8, 9)
+    chunks = [(0, chunk_of(512)) for _ in range(40)]
+    batches = list(plan_batches(chunks, 512, BatchingConfig(), device="cuda"))
+    assert [(batch.rows, batch.length, len(batch.chunks)) for batch in batches] == [(32, 512, 32), (32, 512, 8)]
+    assert all(batch.is_fixed for batch in batches)
+    assert len(list(plan_batches(chunks, 512, BatchingConfig()))) == 40
+    [free] = plan_batches(chunks, 512, BatchingConfig(deterministic=False), device="cuda")
+    assert (free.rows, free.is_fixed) == (40, False)
+
+
+def test_three_quarters_lie_between_halves_where_many_rows_share_a_batch() -> None:
+    assert buckets(512, fixed_tokens=16384) == [512, 384, 256, 192, 128, 96, 64, 48, 32]
+    assert buckets(500, fixed_tokens=16384) == [500, 384, 256, 192, 128, 96, 64, 48, 32]
+    assert buckets(512, fixed_tokens=1024) == [512, 256, 128, 64, 48, 32]
+    assert buckets(40, fixed_tokens=1)[0] == 40
+
+
+@pytest.mark.parametrize("wrong", [{"tokens": 0}, {"fixed_tokens": 0}, {"read_ahead": 0}, {"rows": 3}])
 def test_the_configuration_has_bounds(wrong: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="validation error"):
         BatchingConfig(**wrong)  # type: ignore[arg-type]

@@ -29,6 +29,12 @@ class PositionPlan:
     scale: float | None = None
     """Factor of the query-key products; None = 1 / sqrt(Dh)."""
 
+    @property
+    def leaves_scores_alone(self) -> bool:
+        """Whether there is neither a bias nor a value term in any layer, so that a kernel needs to know of none."""
+        speaking = ("bias", "content_bias", "value_term")
+        return all(getattr(type(self), name) is getattr(PositionPlan, name) for name in speaking)
+
     def rotate(self, q: Tensor, k: Tensor, layer: int) -> tuple[Tensor, Tensor]:
         """Queries and keys (N, H, L, Dh) of layer `layer`, with position in them."""
         return q, k
@@ -58,6 +64,10 @@ class StackedPlan(PositionPlan):
         if len(scales) > 1:
             raise UsageError(f"Stacked encodings must agree on one scale of the scores, but ask for {sorted(scales)}.")
         self.scale = scales.pop() if scales else None
+
+    @property
+    def leaves_scores_alone(self) -> bool:
+        return all(plan.leaves_scores_alone for plan in self.plans)
 
     def rotate(self, q: Tensor, k: Tensor, layer: int) -> tuple[Tensor, Tensor]:
         for plan in self.plans:
