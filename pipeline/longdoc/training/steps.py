@@ -14,7 +14,7 @@ from longdoc.errors import LongDocError
 from longdoc.pipeline import Pipeline
 from longdoc.precision import Placement
 from longdoc.tasks.base import DocumentLoss
-from longdoc.text.batching import collate, plan_batches
+from longdoc.text.batching import BatchingConfig, collate, plan_batches
 from longdoc.training.data import Example, Step
 from longdoc.training.frozen_rows import FrozenRows
 from longdoc.training.random_states import random_states, replay
@@ -25,10 +25,6 @@ from longdoc.types import ChunkBatch, short_digest
 __all__ = ["StepGivenUp", "Stepper", "Wishes"]
 
 _SHOWN = 10
-
-_BATCH_TOKENS = 2048
-"""Tokens of a batch where several are in memory with their gradients: activations of one layer stay in cache, and
-chunks of like length need hardly any padding."""
 
 _log = logging.getLogger(__name__)
 
@@ -230,7 +226,9 @@ class Stepper:
         """All chunks of the documents, sorted by length, cut by tokens; owners count the documents of this batch."""
         pairs = [(number, chunk) for number, example in enumerate(mine) for chunk in example.chunks]
         size = self.pipeline.settings.chunking.size
-        tokens = min(self.micro_batch_tokens, _BATCH_TOKENS) if self._fit(mine) else self.micro_batch_tokens
+        # On a CPU few: activations of one layer stay in cache, and chunks of like length need hardly any padding.
+        usual = BatchingConfig().amounts(self.accelerator.device.type).tokens
+        tokens = min(self.micro_batch_tokens, usual) if self._fit(mine) else self.micro_batch_tokens
         batching = self.pipeline.prediction.batching.model_copy(
             update={"deterministic": False, "tokens": max(tokens, size), "read_ahead": sum(e.tokens for e in mine) + 1}
         )
