@@ -25,6 +25,7 @@ from longdoc.checkpoints.native import load_model, model_fingerprint
 from longdoc.checkpoints.sentence_transformers import SentenceSettings, read_sentence_settings
 from longdoc.checkpoints.vocabulary import check_vocabulary, read_tokenizer
 from longdoc.errors import ConfigurationError, DocumentError, UsageError
+from longdoc.model import hidden_states
 from longdoc.nn import Encoder
 from longdoc.nn.exact import exact
 from longdoc.nn.readout import ReadoutConfig
@@ -128,7 +129,7 @@ class _Rows:
         self.encoder, self.readout, self.with_states = encoder, readout, with_states
 
     def chunk_rows(self, batch: ChunkBatch) -> torch.Tensor:
-        hidden = self.encoder(batch.token_ids, batch.valid, batch.positions, batch.segments)
+        hidden = hidden_states(self.encoder, batch)
         rows = self.readout.rows(hidden, batch)
         return torch.cat([rows, exact(hidden).flatten(1)], dim=1) if self.with_states else rows
 

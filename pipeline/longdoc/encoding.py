@@ -10,15 +10,14 @@ import itertools
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import torch
 
 from longdoc.errors import FailureReason
-from longdoc.packing import Packing
 from longdoc.precision import Placement
-from longdoc.text.batching import PlannedBatch, collate
+from longdoc.text.batching import PlannedBatch, collate_planned
 from longdoc.types import Chunk, ChunkBatch
 
 __all__ = ["ChunkRow", "RowModel", "encode_batch", "encode_batches"]
@@ -110,13 +109,9 @@ def _begin_lane(placement: Placement) -> None:
 
 def _rows(model: RowModel, planned: PlannedBatch, pad_id: int, placement: Placement) -> torch.Tensor:
     """float32 (len(chunks), F) on the CPU."""
-    chunks, count = planned.chunks, len(planned.chunks)
-    batch = collate(chunks, range(count), count, pad_id, rows=planned.rows, length=planned.length)
-    if placement.packs:
-        lengths = [len(chunk) for chunk in chunks]
-        batch = replace(batch, packing=Packing.of(lengths, planned.rows, planned.length, planned.is_fixed))
+    batch = collate_planned(planned, pad_id, placement.packs)
     with placement.inference():
-        return model.chunk_rows(batch.to(placement.device))[:count].float().cpu()
+        return model.chunk_rows(batch.to(placement.device))[: len(planned.chunks)].float().cpu()
 
 
 def _after_fault(

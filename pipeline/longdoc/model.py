@@ -12,7 +12,14 @@ from longdoc.nn import Encoder
 from longdoc.nn.readout import Readout
 from longdoc.types import ChunkBatch
 
-__all__ = ["LongDocModel"]
+__all__ = ["LongDocModel", "hidden_states"]
+
+
+def hidden_states(encoder: nn.Module, batch: ChunkBatch) -> Tensor:
+    """The states of all tokens of a batch, (N, L, D)."""
+    further = {"token_types": batch.token_types, "packing": batch.packing}
+    given = {name: value for name, value in further.items() if value is not None}  # your own need not know of them
+    return encoder(batch.token_ids, batch.valid, batch.positions, batch.segments, **given)  # type: ignore[no-any-return]
 
 
 class LongDocModel(nn.Module):
@@ -28,10 +35,7 @@ class LongDocModel(nn.Module):
 
     def hidden(self, batch: ChunkBatch) -> Tensor:
         """The states of all tokens, (N, L, D)."""
-        arguments = (batch.token_ids, batch.valid, batch.positions, batch.segments)
-        further = {"token_types": batch.token_types, "packing": batch.packing}
-        # An encoder of your own need not know of them.
-        return self.encoder(*arguments, **{name: value for name, value in further.items() if value is not None})  # type: ignore[no-any-return]
+        return hidden_states(self.encoder, batch)
 
     def chunk_rows(self, batch: ChunkBatch) -> Tensor:
         """The first half: chunks -> one row each, (N, F), float32 or finer."""

@@ -11,7 +11,7 @@ does not, so the two differ, by as much as the model looks elsewhere when a pass
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -19,8 +19,7 @@ from longdoc.model import LongDocModel
 from longdoc.nn.position.counting import count_positions
 from longdoc.nn.readout import DocumentReadout
 from longdoc.precision import Placement
-from longdoc.text.batching import BatchingConfig, plan_batches
-from longdoc.text.batching import collate as collate_chunks
+from longdoc.text.batching import BatchingConfig, collate_planned, plan_batches
 from longdoc.types import Chunk, ChunkBatch, Occlusion, Span
 
 __all__ = ["ROUND_OFF", "TOLERANCE", "ChunkReader", "occlusion_of", "score_without"]
@@ -64,10 +63,8 @@ class ChunkReader:
         """
         shown = [pair for pair in enumerate(self.chunks) if hidden is None or _overlap(pair[1].span, hidden)]
         for planned in plan_batches(shown, self.size, self.batching, device=self.placement.device.type):
-            count = len(planned.chunks)
-            batch = collate_chunks(
-                planned.chunks, range(count), count, self.pad_id, rows=planned.rows, length=planned.length
-            ).to(self.placement.device)
+            batch = collate_planned(planned, self.pad_id, self.placement.packs and hidden is None)
+            batch = batch.to(self.placement.device)
             valid, positions = batch.valid, batch.positions
             if hidden is not None:
                 away = _places(planned.chunks, hidden, batch)
@@ -75,7 +72,7 @@ class ChunkReader:
                     positions = count_positions(batch.token_ids, valid, batch.segments)
                 valid = ~away if valid is None else valid & ~away
             with self.placement.inference():
-                states = self.model.encoder(batch.token_ids, valid, positions, batch.segments)
+                states = self.model.hidden(replace(batch, valid=valid, positions=positions))
             yield list(planned.owners), batch, states if hidden is None else states.masked_fill(away[..., None], 0.0)
 
     def rows(self, readout: DocumentReadout, hidden: Span | None = None) -> tuple[list[int], torch.Tensor]:

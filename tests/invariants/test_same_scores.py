@@ -131,6 +131,8 @@ def test_rows_behind_each_other_give_the_same_scores(
         assert scores == pytest.approx(alone[name], abs=1e-5)
     if deterministic:
         assert {name: logits(other, [document])[name] for name, document in NAMED.items()} == together
+    explained = {result.id: result for result in other.stream_with_evidence(DOCUMENTS)}
+    assert {name: result.logits for name, result in explained.items()} == together
 
 
 def test_stream_and_predict_are_one(tiny_pipeline: Pipeline, alone: dict[str, tuple[float, ...]]) -> None:

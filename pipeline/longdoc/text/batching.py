@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from longdoc.errors import UsageError
 from longdoc.schema import Config
 from longdoc.types import Chunk, ChunkBatch, Span
 
-__all__ = ["BatchingConfig", "PlannedBatch", "buckets", "collate", "plan_batches"]
+__all__ = ["BatchingConfig", "PlannedBatch", "buckets", "collate", "collate_planned", "plan_batches"]
 
 SMALLEST_BUCKET = 32
 """Shorter chunks are padded to this length."""
@@ -197,6 +197,24 @@ def _by_length(pairs: list[_Pair], size: int, amounts: Amounts) -> Iterator[Plan
 def _planned(pairs: Sequence[_Pair], rows: int, length: int, is_fixed: bool = False) -> PlannedBatch:
     owners, chunks = zip(*pairs, strict=True)
     return PlannedBatch(chunks, owners, rows, length, is_fixed)
+
+
+def collate_planned(planned: PlannedBatch, pad_id: int, packs: bool) -> ChunkBatch:
+    """The tensors of a planned batch, each chunk a document of its own.
+
+    Args:
+        planned: at least one chunk.
+        pad_id: as in `collate`.
+        packs: whether to say, beside the mask, where each row begins and ends.
+    """
+    count = len(planned.chunks)
+    batch = collate(planned.chunks, range(count), count, pad_id, rows=planned.rows, length=planned.length)
+    if not packs:
+        return batch
+    from longdoc.packing import Packing
+
+    lengths = [len(chunk) for chunk in planned.chunks]
+    return replace(batch, packing=Packing.of(lengths, planned.rows, planned.length, planned.is_fixed))
 
 
 def collate(
