@@ -494,6 +494,18 @@ class Pipeline:
             answers.append(result)
         return self.task.show(answers, single, top_k, self.labels, asked)
 
+    def check_explained(self) -> None:
+        """Refuse to give evidence where there is none, before a document is read.
+
+        Raises:
+            UsageError: the model adds scores of words.
+        """
+        if self.settings.linear is not None:
+            raise UsageError(
+                "a model that adds scores of words has no evidence: they are not those of passages. Explain the model "
+                "that it was made from."
+            )
+
     def explain(self, document: str | Document, occlude: bool = True) -> DocumentResult:
         """A prediction with evidence: passages and what each adds to the score, in logit space.
 
@@ -501,17 +513,13 @@ class Pipeline:
             occlude: take the strongest passage of each score away, and say what became of the score
                 (`EvidencePassage.occlusion`). The chunks that show it are read once more.
         """
+        self.check_explained()
         (item,) = as_documents([document])
         if isinstance(item, DocumentFailure):
             return item
         result = self.predict([item])[0]
         if isinstance(result, DocumentFailure):
             return result
-        if self.settings.linear is not None:
-            raise UsageError(
-                "a model that adds scores of words has no evidence: they are not those of passages. Explain the model "
-                "that it was made from."
-            )
         evidence = explain_document(
             item,
             result,

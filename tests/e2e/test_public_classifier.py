@@ -117,6 +117,53 @@ def test_imported_it_stays_a_classifier(tmp_path: Path) -> None:
     assert "trained elsewhere" in (tmp_path / "ours" / "README.md").read_text()
 
 
+def test_its_chunks_are_chosen_when_it_is_imported(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from longdoc.cli import app
+
+    folder = published("roberta", tmp_path / "theirs")
+    (tmp_path / "in.jsonl").write_text('{"id": "a", "text": "good"}\n')
+    own = Pipeline.load(folder).settings.chunking
+    refused = CliRunner().invoke(
+        app,
+        ["predict", "--model", str(folder), "--set", "chunking.size=16", "--set", "chunking.overlap=4", "--input",
+         str(tmp_path / "in.jsonl"), "--output", str(tmp_path / "out")],
+    )  # fmt: skip
+    assert refused.exit_code == 2
+    assert (
+        f"`chunking.size` is {own.size} in this model, and a folder of transformers is taken as it is. Leave it out; "
+        "`longdoc import-checkpoint` makes a model of it with another chunking."
+    ) in " ".join(refused.output.split())
+    given = ["--set", "chunking.size=16", "--set", "chunking.overlap=4"]
+    done = CliRunner().invoke(app, ["import-checkpoint", str(folder), str(tmp_path / "ours"), *given])
+    assert done.exit_code == 0, done.output
+    ours = Pipeline.load(tmp_path / "ours")
+    assert ours.settings.chunking == own.model_copy(update={"size": 16, "overlap": 4})
+    assert ours.predict([LONG])[0].n_chunks > Pipeline.load(folder).predict([LONG])[0].n_chunks
+    too_long = CliRunner().invoke(
+        app, ["import-checkpoint", str(folder), str(tmp_path / "other"), "--set", "chunking.size=100000"]
+    )
+    assert too_long.exit_code == 2
+    assert "`chunking.size` must be at most" in too_long.output
+    assert not (tmp_path / "other").exists()
+
+
+def test_an_encoder_without_a_head_has_no_chunks_to_choose(tmp_path: Path, minilm_folder: Path) -> None:
+    from typer.testing import CliRunner
+
+    from longdoc.cli import app
+
+    refused = CliRunner().invoke(
+        app, ["import-checkpoint", str(minilm_folder), str(tmp_path / "ours"), "--set", "chunking.size=64"]
+    )
+    assert refused.exit_code == 2
+    assert "`chunking` belongs to a model that answers, but this checkpoint is an encoder without a head." in (
+        " ".join(refused.output.split())
+    )
+    assert not (tmp_path / "ours").exists()
+
+
 def test_its_head_is_where_training_starts_if_the_labels_are_the_same(tmp_path: Path) -> None:
     folder = published("roberta", tmp_path)
     as_it_is = Pipeline.load(folder)

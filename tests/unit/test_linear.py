@@ -263,6 +263,16 @@ def test_words_have_no_evidence_of_passages(hybrid: Pipeline) -> None:
     )
 
 
+def test_a_job_that_wants_such_evidence_is_refused_before_it_reads(hybrid: Pipeline, tmp_path: Path) -> None:
+    hybrid.save(tmp_path / "model")
+    (tmp_path / "in.jsonl").write_text('{"id": "a", "text": "the licence grants"}\n')
+    arguments = ["--model", str(tmp_path / "model"), "--input", str(tmp_path / "in.jsonl"), "--evidence"]
+    refused = CliRunner().invoke(app, ["predict", *arguments, "--output", str(tmp_path / "out")])
+    assert refused.exit_code == 2, refused.output
+    assert "a model that adds scores of words has no evidence" in refused.output
+    assert not list((tmp_path / "out").rglob("*.parquet"))
+
+
 def test_numbers_have_no_labels_to_add_scores_to(tiny_pipeline: Pipeline) -> None:
     words = LinearSettings(model_weight=1, words_weight=1, documents=1, train_documents=1, sha256="0")
     fields = dict(tiny_pipeline.settings) | {"task": "regression", "labels": ("value",), "linear": words}

@@ -163,7 +163,13 @@ class LongDocumentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         if isinstance(readout, dict):
             readout.setdefault("kind", "vectors")
         _place(tree, ["model", "labels"], labels)
-        _place(tree, ["model", "task"], "multi_label" if multilabel else "single_label")
+        task, asked = "multi_label" if multilabel else "single_label", tree.get("model", {}).get("task")
+        if asked not in (None, task):
+            raise UsageError(
+                f"`config` asks for `model.task: {asked}`, but `y` says {task}, and this estimator knows none but "
+                "single_label and multi_label. Leave it out, or train with `longdoc.train`."
+            )
+        _place(tree, ["model", "task"], task)
         return load_config(base=tree)
 
     # -- answering
@@ -196,10 +202,14 @@ class LongDocumentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             return np.asarray(self.classes_[self.predict_proba(X).argmax(1)])
         order = {label: place for place, label in enumerate(self.pipeline_.labels)}
 
+        # scikit-learn has no word for "not sure": held back answers count as the thresholds say, as in `evaluate`.
+        thresholds = self.pipeline_.settings.decisions.thresholds or (0.5,) * len(order)
+
         def row(answer: DocumentPrediction) -> NDArray[np.float64]:
             found = np.zeros(len(order))
             for item in answer.labels:
-                found[order[item.label]] = item.score >= 0.5 if item.chosen is None else item.chosen
+                place = order[item.label]
+                found[place] = item.score >= thresholds[place] if item.chosen is None else item.chosen
             return found
 
         return self._rows(X, row, self._prior >= 0.5).astype(np.int64)

@@ -95,6 +95,7 @@ def _compare_strategies(
         from longdoc.study.comparison import comparison_table
         from longdoc.study.comparison_picture import draw_comparison
         from longdoc.tasks import task_named
+        from longdoc.training.selection import chosen_metric
 
         resolved = load(config, overrides, "compare", HEEDS, BASE)
         check_folder_output(output)
@@ -113,6 +114,9 @@ def _compare_strategies(
         )
         task = task_named(resolved.model.task)
         task.check_gold([*train_part, *validation_part], resolved.model.labels)
+        task.check_validation(
+            validation_part, chosen_metric(resolved.training.metric_for_best_model, task, bool(validation_part))
+        )
         labels = resolved.model.labels or task.collect_labels([*train_part, *validation_part])
         if test_part:
             task.check_gold(test_part, labels, "evaluation")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, heed_nothing, say
+from longdoc.cli.common import ConfigOption, SetOption, closing_line, faults_as_exit_status, heed_nothing, load, say
 
 if TYPE_CHECKING:
     from longdoc.checkpoints.settings import ModelSettings
@@ -28,7 +28,8 @@ def import_checkpoint(
     """Read a checkpoint strictly and write it with its tokenizer; `model.source` of a training run takes it.
 
     A classifier of texts or tokens, or a model that answers questions, keeps its head and labels: what is written is a
-    model that `longdoc predict` takes. A head that guesses masked tokens is kept too, for `longdoc train --pretrain`.
+    model that `longdoc predict` takes, with the chunks that `--set chunking.size=...` asks for. A head that guesses
+    masked tokens is kept too, for `longdoc train --pretrain`.
 
     Example: longdoc import-checkpoint default models/minilm
     """
@@ -49,10 +50,10 @@ def import_checkpoint(
         )
         from longdoc.checkpoints.resolve import pinned_name
         from longdoc.checkpoints.vocabulary import read_tokenizer
-        from longdoc.errors import counted
+        from longdoc.errors import ConfigurationError, counted
         from longdoc.files import check_folder_output
+        from longdoc.pipeline import chunking_for
 
-        heed_nothing(config, overrides, "import-checkpoint")
         check_folder_output(model)
         check_apart(model, {"SOURCE": [source]}, "MODEL")
         refuse_other_model(model)
@@ -60,10 +61,20 @@ def import_checkpoint(
         if holds_foreign_model(folder):
             answering, settings, tokenizer = load_model(folder)
             encoder = answering.encoder
-            settings = settings.model_copy(update={"source": pinned_name(source, folder)})
+            base = {"chunking": settings.chunking.model_dump(mode="json")}
+            chunking = load(config, overrides, "import-checkpoint", ("chunking",), base).chunking
+            settings = settings.model_copy(
+                update={"source": pinned_name(source, folder), "chunking": chunking_for(encoder, chunking)}
+            )
             save_model(model, answering, settings, tokenizer, _card(settings))
             what = f", with a head for {counted(len(settings.labels), 'label')}"
         else:
+            if any(override.startswith("chunking") for override in overrides or ()):
+                raise ConfigurationError(
+                    "`chunking` belongs to a model that answers, but this checkpoint is an encoder without a head. "
+                    "Leave it out, and set it when a model is trained."
+                )
+            heed_nothing(config, overrides, "import-checkpoint")
             checkpoint = open_checkpoint(folder, head=language_head_names)
             encoder = checkpoint.encoder
             tokenizer = read_tokenizer(folder, encoder.config)

@@ -156,4 +156,6 @@ def open_predictor(model: Path, prediction: PredictionConfig, evidence: bool) ->
 
     pipeline = Pipeline.load(model, prediction)
     pipeline.remember_chunks()
+    if evidence:
+        pipeline.check_explained()
     return _WithEvidence(pipeline) if evidence else pipeline

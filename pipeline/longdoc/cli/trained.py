@@ -83,7 +83,13 @@ def settled(config: RunConfig, model: Path) -> RunConfig:
         ),
     ]
     if faults:
-        raise ConfigurationError("\n".join(f"{fault}, and training has fixed it. Leave it out." for fault in faults))
+        why = "training has fixed it. Leave it out."
+        if not (model / "longdoc.json").is_file():
+            why = (
+                "a folder of transformers is taken as it is. Leave it out; `longdoc import-checkpoint` makes a model "
+                "of it with another chunking."
+            )
+        raise ConfigurationError("\n".join(f"{fault}, and {why}" for fault in faults))
     used = config.model.model_copy(
         update={
             "task": settings.task,

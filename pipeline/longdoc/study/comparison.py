@@ -5,6 +5,7 @@ Shape letters: B documents, C labels.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -78,7 +79,7 @@ class Comparison:
                 {
                     "name": entry.name,
                     "reads": entry.reads,
-                    "validation": {self.task.chosen_by: entry.validation},
+                    "validation": {self.task.chosen_by: None if math.isnan(entry.validation) else entry.validation},
                     "tokens": entry.tokens,
                     "seconds": round(entry.seconds, 3),
                     "model": None if entry.folder is None else entry.folder.name,

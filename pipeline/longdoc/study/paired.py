@@ -5,6 +5,7 @@ Shape letters: B documents, C labels.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -39,9 +40,9 @@ def paired_test(entries: Sequence[Entry], gold: NDArray[Any], task: ComparedTask
         Empty where one of the two kinds is missing, or the measure is undefined.
     """
     higher = task.chosen_by not in task.lower_is_better
-    order = sorted(
-        (e for e in entries if e.folder is not None and not e.by_words), key=lambda e: e.validation, reverse=higher
-    )
+    readers = [entry for entry in entries if entry.folder is not None and not entry.by_words]
+    defined = [entry for entry in readers if not math.isnan(entry.validation)]
+    order = sorted(defined, key=lambda entry: entry.validation, reverse=higher)
     whole = next((entry for entry in order if entry.reads == "all"), None)
     part = next((entry for entry in order if entry.reads != "all"), None)
     if whole is None or part is None:
@@ -90,7 +91,7 @@ def verdict(entries: Sequence[Entry], test: Mapping[str, Any], task: ComparedTas
     words = [entry for entry in entries if (entry.folder is None or entry.by_words) and entry.metrics[main] is not None]
     best = max(words, key=lambda entry: entry.metrics[main], default=None)
     if best is not None and best.metrics[main] > max(whole.metrics[main], part.metrics[main]):
-        said += f" `{best.name}` is ahead of both with {best.metrics[main]:.3f}: "
+        said += f" By its figure alone, untested, `{best.name}` is ahead of both with {best.metrics[main]:.3f}: "
         said += (
             "a model that can be used as it is." if best.by_words else "fine-tune the encoder before you rely on it."
         )

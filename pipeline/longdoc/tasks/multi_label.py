@@ -49,6 +49,13 @@ class MultiLabel(LabelTask):
     def gold_labels(self, document: Document) -> tuple[str, ...]:
         return document.labels or ()
 
+    def check_validation(self, documents: Sequence[Document], metric: str) -> None:
+        if metric != "loss" and documents and not any(document.labels for document in documents):
+            raise DataError(
+                f"`training.metric_for_best_model: {metric}` needs validation documents with labels, but none has one. "
+                "Choose loss."
+            )
+
     def target(
         self,
         document: Document,

@@ -25,10 +25,12 @@ from longdoc.tasks.outcomes import MISSING, Outcome
 from longdoc.text.tokens_read import TokensRead
 from longdoc.types import Document, DocumentPrediction, DocumentResult
 
-__all__ = ["LARGEST_TARGET", "Regression"]
+__all__ = ["FARTHEST_FROM_0", "LARGEST_TARGET", "Regression"]
 
 LARGEST_TARGET = 1e18
 """Its square is still a float32."""
+FARTHEST_FROM_0 = 100.0
+"""Where a mean or deviation of targets is beyond, training says so: a head that starts at 0 hardly gets there."""
 _ROUNDING = 1e-6  # of float32, in which models compute
 
 
@@ -100,6 +102,17 @@ class Regression(DocumentTask):
         class_weights: ClassWeights = "none",
     ) -> DocumentLoss:
         return squared_error
+
+    def check_batches(self, batches: Sequence[Sequence[torch.Tensor]]) -> Sequence[str]:
+        targets = torch.stack([target for batch in batches for target in batch]).double()
+        center, spread = float(targets.mean()), float(targets.std(correction=0))
+        if max(abs(center), spread) <= FARTHEST_FROM_0:
+            return ()
+        return (
+            f"targets have a mean of {center:.3g} and a deviation of {spread:.3g}, but a new head starts at 0 and "
+            "learns in small steps: it may never get there. Give it (target - mean) / deviation instead, and turn its "
+            "answers back.",
+        )
 
     def check_loss(self, wishes: LossWishes, labels: Sequence[str] | None = None) -> None:
         super().check_loss(wishes, labels)

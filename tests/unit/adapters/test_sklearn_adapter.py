@@ -21,6 +21,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import estimator_checks
 
 import longdoc
+from longdoc.decide import ConformalSets
 from longdoc.errors import CheckpointError, UsageError
 
 pytestmark = pytest.mark.usefixtures("minilm_folder")
@@ -116,6 +117,31 @@ def test_several_classes_a_text() -> None:
     assert lists.decision_function(MIXED).shape == (16, 2)
     assert lists.score(MIXED, LISTS) == lists.score(MIXED, matrix) == (found == matrix).all(1).mean()
     assert classifier(epochs=1).fit(MIXED[:4], matrix[:4].tolist()).multilabel_
+
+
+def test_answers_that_the_model_holds_back_are_judged_by_its_thresholds() -> None:
+    fitted = classifier(epochs=2).fit(MIXED, LISTS)
+    probabilities = fitted.predict_proba(MIXED)
+    thresholds = tuple(float(value) for value in np.quantile(probabilities, 0.2, axis=0))
+    never_sure = ConformalSets(coverage=0.9, limits=(1.0, 1.0), documents=20)
+    pipeline = fitted.pipeline_
+    decisions = pipeline.settings.decisions.model_copy(update={"thresholds": thresholds, "conformal": never_sure})
+    pipeline.settings = pipeline.settings.model_copy(update={"decisions": decisions})
+    assert all(item.chosen is None for answer in pipeline.predict(MIXED) for item in answer.labels)
+    found = fitted.predict(MIXED)
+    assert np.array_equal(found, probabilities >= np.array(thresholds))
+    assert 0 < found.sum() < found.size
+    assert not np.array_equal(found, probabilities >= 0.5)
+
+
+def test_a_task_that_it_would_not_train_is_refused() -> None:
+    config = CONFIG | {"model": CONFIG["model"] | {"task": "ordinal"}}
+    with pytest.raises(UsageError) as caught:
+        classifier(config=config).fit(TEXTS, LABELS)
+    assert str(caught.value) == (
+        "`config` asks for `model.task: ordinal`, but `y` says single_label, and this estimator knows none but "
+        "single_label and multi_label. Leave it out, or train with `longdoc.train`."
+    )
 
 
 def test_three_classes_have_a_column_each() -> None:

@@ -188,6 +188,21 @@ def entry(name: str, reads: str, validation: float, answers: Any, f1: float, fol
     return Entry(name, reads, validation, {"macro_f1": f1, "rmse": f1}, np.asarray(answers), 100, 1.0, folder)
 
 
+def test_what_has_no_measure_on_the_validation_documents_is_not_tested_and_no_number_in_json(tmp_path: Path) -> None:
+    gold = np.zeros(12, dtype=np.int64)
+    answers = np.eye(2, dtype=bool)[gold]
+    here, nothing = Path("x"), float("nan")
+    entries = [entry("a", "all", nothing, answers, 0.5, here), entry("c", "head", nothing, answers, 0.5, here)]
+    task = task_named("single_label")
+    assert paired_test(entries, gold, task) == {}
+    entries += [entry("b", "all", 0.4, answers, 0.5, here), entry("d", "head", 0.3, answers, 0.5, here)]
+    found = paired_test(entries, gold, task)
+    assert (found["all"], found["truncated"]) == ("b", "d")
+    said = Comparison(task, (1, 1, 12), True, entries, found, "").to_dict()
+    assert [row["validation"]["macro_f1"] for row in said["strategies"]] == [None, None, 0.4, 0.3]
+    json.dumps(said, allow_nan=False)
+
+
 def test_the_paired_test_resamples_documents_and_compares_the_best_of_both_kinds() -> None:
     random = np.random.default_rng(0)
     gold = random.integers(0, 2, 60)
@@ -239,7 +254,8 @@ def test_the_paired_test_resamples_documents_and_compares_the_best_of_both_kinds
             0.1,
             0.9,
             "Chunking does not help measurably on these documents: use `c`, which reads less (`a`: macro_f1 0.800 "
-            "against 0.700, p = 0.40). `words` is ahead of both with 0.900: fine-tune the encoder before you rely on "
+            "against 0.700, p = 0.40). By its figure alone, untested, `words` is ahead of both with 0.900: "
+            "fine-tune the encoder before you rely on "
             "it.",
         ),
     ],
@@ -278,7 +294,9 @@ def test_a_hybrid_that_is_ahead_can_be_used() -> None:
     ]
     found = {"all": "a", "truncated": "c", "p": 0.01, "difference": 0.1, "documents": 60}
     said = verdict(entries, found, task_named("single_label"))
-    assert said.endswith(" `both` is ahead of both with 0.850: a model that can be used as it is.")
+    assert said.endswith(
+        " By its figure alone, untested, `both` is ahead of both with 0.850: a model that can be used as it is."
+    )
 
 
 @pytest.mark.slow

@@ -125,6 +125,35 @@ def test_a_place_is_no_part_of_a_document(tmp_path: Path) -> None:
     assert replace(read, meta={}) == documents("a")[0]
 
 
+def test_validation_documents_without_any_label_choose_nothing() -> None:
+    task = task_named("multi_label")
+    bare = [Document(id="a", text="x", labels=()), Document(id="b", text="y", labels=())]
+    for metric in ("macro_f1", "macro_average_precision"):
+        with pytest.raises(DataError) as caught:
+            task.check_validation(bare, metric)
+        assert str(caught.value) == (
+            f"`training.metric_for_best_model: {metric}` needs validation documents with labels, but none has one. "
+            "Choose loss."
+        )
+    task.check_validation(bare, "loss")
+    task.check_validation([*bare, Document(id="c", text="z", labels=("q",))], "macro_f1")
+
+
+def test_numbers_far_from_where_a_head_starts_are_pointed_out() -> None:
+    task = task_named("regression")
+
+    def told(*targets: float) -> tuple[str, ...]:
+        return tuple(task.check_batches([[torch.tensor(target)] for target in targets]))
+
+    assert told(1.0, 20.0, -50.0) == ()
+    assert told(0.0, 99.0) == ()
+    assert told(100_000.0, 200_000.0, 300_000.0) == (
+        "targets have a mean of 2e+05 and a deviation of 8.16e+04, but a new head starts at 0 and learns in small "
+        "steps: it may never get there. Give it (target - mean) / deviation instead, and turn its answers back.",
+    )
+    assert len(told(-1000.0, 1000.0)) == 1
+
+
 @pytest.mark.parametrize("target", [1e300, -1e19])
 def test_a_target_whose_square_is_no_float32_is_refused(target: float) -> None:
     with pytest.raises(DataError) as caught:
