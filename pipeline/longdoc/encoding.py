@@ -7,15 +7,14 @@ document fail and nobody else's.
 from __future__ import annotations
 
 import itertools
-from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
 import torch
 
 from longdoc.errors import FailureReason
+from longdoc.lanes import in_lanes
 from longdoc.precision import Placement
 from longdoc.text.batching import PlannedBatch, collate_planned
 from longdoc.types import Chunk, ChunkBatch
@@ -73,38 +72,20 @@ def encode_batches(
 ) -> Iterator[list[ChunkRow]]:
     """`encode_batch` for many batches, in their order.
 
-    On a CPU several batches are under way at once, each in a thread with one core of its own: threads that share one
-    operation wait for each other at its end, and for milliseconds where anything else runs on the machine. A batch
-    that is alone gets all cores. The numbers are the same bits either way. On a GPU two are under way: while one is
-    computed, the other is put together and sent.
+    On a CPU several batches are under way at once, each in a thread with one core of its own; on a GPU two: while one
+    is computed, the other is put together and sent. A batch that is alone gets all cores, where its bits may differ.
     """
-    lanes, threads = placement.lanes, torch.get_num_threads()
+
+    def work(planned: PlannedBatch) -> list[ChunkRow]:
+        return list(encode_batch(model, planned, pad_id, placement))
+
     waiting = iter(batches)
     first = list(itertools.islice(waiting, 2))
-    if lanes == 1 or len(first) < 2:
-        for planned in itertools.chain(first, waiting):
-            yield list(encode_batch(model, planned, pad_id, placement))
-        return
-    try:
-        with ThreadPoolExecutor(lanes, "longdoc-encode", initializer=_begin_lane, initargs=(placement,)) as pool:
-            under_way: deque[Future[list[ChunkRow]]] = deque()
-            for planned in itertools.chain(first, waiting):
-                under_way.append(
-                    pool.submit(lambda batch: list(encode_batch(model, batch, pad_id, placement)), planned)
-                )
-                if len(under_way) > 2 * lanes:
-                    yield under_way.popleft().result()
-            while under_way:
-                yield under_way.popleft().result()
-    finally:
-        torch.set_num_threads(threads)  # the threads of the pool set it for the whole process
-
-
-def _begin_lane(placement: Placement) -> None:
-    """In a thread of its own, which knows neither how many threads it may start nor which GPU is its process's."""
-    torch.set_num_threads(1)
-    if placement.device.type == "cuda":
-        torch.cuda.set_device(placement.device)
+    alone = len(first) < 2 and not any(planned.is_fixed for planned in first)
+    if alone or (placement.lanes == 1 and placement.device.type != "cpu"):
+        yield from map(work, itertools.chain(first, waiting))
+    else:
+        yield from in_lanes(work, itertools.chain(first, waiting), placement.lanes, placement.device)
 
 
 def _rows(model: RowModel, planned: PlannedBatch, pad_id: int, placement: Placement) -> torch.Tensor:

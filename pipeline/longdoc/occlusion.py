@@ -15,11 +15,12 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from longdoc.lanes import in_lanes
 from longdoc.model import LongDocModel
 from longdoc.nn.position.counting import count_positions
 from longdoc.nn.readout import DocumentReadout
 from longdoc.precision import Placement
-from longdoc.text.batching import BatchingConfig, collate_planned, plan_batches
+from longdoc.text.batching import BatchingConfig, PlannedBatch, collate_planned, plan_batches
 from longdoc.types import Chunk, ChunkBatch, Occlusion, Span
 
 __all__ = ["ROUND_OFF", "TOLERANCE", "ChunkReader", "occlusion_of", "score_without"]
@@ -62,18 +63,23 @@ class ChunkReader:
                 them are read then.
         """
         shown = [pair for pair in enumerate(self.chunks) if hidden is None or _overlap(pair[1].span, hidden)]
-        for planned in plan_batches(shown, self.size, self.batching, device=self.placement.device.type):
+
+        def work(planned: PlannedBatch) -> tuple[list[int], ChunkBatch, torch.Tensor]:
             batch = collate_planned(planned, self.pad_id, self.placement.packs and hidden is None)
             batch = batch.to(self.placement.device)
             valid, positions = batch.valid, batch.positions
-            if hidden is not None:
+            with self.placement.inference():
+                if hidden is None:
+                    return list(planned.owners), batch, self.model.hidden(batch)
                 away = _places(planned.chunks, hidden, batch)
                 if positions is None:
                     positions = count_positions(batch.token_ids, valid, batch.segments)
                 valid = ~away if valid is None else valid & ~away
-            with self.placement.inference():
                 states = self.model.hidden(replace(batch, valid=valid, positions=positions))
-            yield list(planned.owners), batch, states if hidden is None else states.masked_fill(away[..., None], 0.0)
+                return list(planned.owners), batch, states.masked_fill(away[..., None], 0.0)
+
+        planned = plan_batches(shown, self.size, self.batching, device=self.placement.device.type)
+        yield from in_lanes(work, planned, self.placement.lanes, self.placement.device)
 
     def rows(self, readout: DocumentReadout, hidden: Span | None = None) -> tuple[list[int], torch.Tensor]:
         """Numbers of chunks and their rows (K, F), float32, on the CPU: of all, or of those that show hidden tokens."""

@@ -7,6 +7,7 @@ taken again is the row that would have been computed.
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,13 +17,15 @@ import torch
 from longdoc.encoding import ChunkRow
 from longdoc.types import Chunk
 
-__all__ = ["ROW_BYTES", "ChunkMemory", "RepeatCount"]
+__all__ = ["ROW_BYTES", "ChunkMemory", "ChunkWalk", "RepeatCount"]
 
 REMEMBERED_BYTES = 64 * 2**20
 """Of rows; the ones that were not asked for the longest are forgotten first."""
 
 ROW_BYTES = 512
 """What a remembered row takes beside its numbers: its key and the places in two tables."""
+
+_counting = threading.Lock()
 
 _PIECE_BYTES = 2**20
 """Rows are kept in pieces of memory of about this size."""
@@ -61,7 +64,8 @@ class RepeatCount:
 class ChunkMemory:
     """Which chunks were met before, and the rows of the latest of them.
 
-    Good for one model whose weights do not change meanwhile, and for one thread.
+    Good for one model whose weights do not change meanwhile. Several walks over documents may be under way at once, in
+    one thread or in several.
 
     Args:
         by_place: rows depend on where in its document a chunk stands, so that only chunks with the same number of as
@@ -79,45 +83,29 @@ class ChunkMemory:
         # No chunk is kept: it holds on to its document's tokens.
         self._rows: OrderedDict[bytes, tuple[_Shelf, int]] = OrderedDict()
         self._shelves: dict[tuple[object, ...], _Shelf] = {}
-        self._under_way: dict[bytes, list[tuple[int, Chunk]]] = {}
         self.count = RepeatCount()
         self._total = RepeatCount() if total is None else total
+        self._turn = threading.Lock()
 
-    def begin(self) -> None:
-        """Forget what was under way: a walk that was given up never brings it home."""
-        self._under_way.clear()
+    def begin(self) -> ChunkWalk:
+        """A walk over documents: what is under way in one walk is no other's, and goes when the walk is given up."""
+        return ChunkWalk(self)
 
-    def known(self, owner: int, chunk: Chunk) -> ChunkRow | None:
-        """The row of a chunk that was met before, as that of this one; None = it must be encoded."""
-        found = self._rows.get(key := self._key(chunk))
-        if found is None:
-            return None
-        self._rows.move_to_end(key)
-        self._count(chunk, repeated=True)
-        shelf, place = found
-        return ChunkRow(owner, chunk, shelf.row(place), _weight(chunk))
+    def row(self, key: bytes) -> torch.Tensor | None:
+        """The row of a chunk that was met before, None = it must be encoded."""
+        with self._turn:
+            found = self._rows.get(key)
+            if found is None:
+                return None
+            self._rows.move_to_end(key)
+            shelf, place = found
+            return shelf.row(place)
 
-    def waits(self, owner: int, chunk: Chunk) -> bool:
-        """Whether a chunk like this one is being encoded, so that `home` will answer for this one too.
-
-        False = this one is the first: it must be encoded, and `home` be called with its row.
-        """
-        waiting = self._under_way.get(key := self._key(chunk))
-        self._count(chunk, repeated=waiting is not None)
-        if waiting is None:
-            self._under_way[key] = []
-            return False
-        waiting.append((owner, chunk))
-        return True
-
-    def home(self, row: ChunkRow) -> Iterator[ChunkRow]:
-        """A row that was computed -> it, and the same for all that waited. A failure is theirs, too."""
-        yield row
-        key = self._key(row.chunk)
-        for owner, chunk in self._under_way.pop(key, ()):
-            yield ChunkRow(owner, chunk, row.row, _weight(chunk), row.reason, row.error)
-        if row.row is not None and key not in self._rows:
-            self._keep(key, row.row)
+    def keep(self, key: bytes, row: torch.Tensor) -> None:
+        """Remember the row of a chunk."""
+        with self._turn:
+            if key not in self._rows:
+                self._keep(key, row)
 
     def _keep(self, key: bytes, row: torch.Tensor) -> None:
         kind = (row.shape, row.dtype, row.device)
@@ -134,7 +122,8 @@ class ChunkMemory:
         else:
             self._rows[key] = shelf, shelf.put(row)
 
-    def _key(self, chunk: Chunk) -> bytes:
+    def key(self, chunk: Chunk) -> bytes:
+        """The same for chunks that have the same row."""
         digest = hashlib.blake2b(digest_size=16)
         start = chunk.span.start
         places = (chunk.lead, chunk.span.end - start, chunk.core.start - start, chunk.core.end - start)
@@ -143,10 +132,50 @@ class ChunkMemory:
             digest.update(b"|" if array is None else repr(array.shape).encode() + array.tobytes())
         return digest.digest()
 
-    def _count(self, chunk: Chunk, repeated: bool) -> None:
+    def add(self, chunk: Chunk, repeated: bool) -> None:
+        """Count a chunk that was asked for."""
         one = RepeatCount(1, len(chunk), int(repeated), len(chunk) * repeated)
-        self.count += one
-        self._total += one
+        with _counting:  # several memories may add to one total
+            self.count += one
+            self._total += one
+
+
+class ChunkWalk:
+    """One walk over documents with a memory that other walks share. Good for one thread."""
+
+    def __init__(self, memory: ChunkMemory) -> None:
+        self._memory = memory
+        self._under_way: dict[bytes, list[tuple[int, Chunk]]] = {}
+
+    def known(self, owner: int, chunk: Chunk) -> ChunkRow | None:
+        """The row of a chunk that was met before, as that of this one; None = it must be encoded."""
+        row = self._memory.row(self._memory.key(chunk))
+        if row is None:
+            return None
+        self._memory.add(chunk, repeated=True)
+        return ChunkRow(owner, chunk, row, _weight(chunk))
+
+    def waits(self, owner: int, chunk: Chunk) -> bool:
+        """Whether a chunk like this one is being encoded, so that `home` will answer for this one too.
+
+        False = this one is the first: it must be encoded, and `home` be called with its row.
+        """
+        waiting = self._under_way.get(key := self._memory.key(chunk))
+        self._memory.add(chunk, repeated=waiting is not None)
+        if waiting is None:
+            self._under_way[key] = []
+            return False
+        waiting.append((owner, chunk))
+        return True
+
+    def home(self, row: ChunkRow) -> Iterator[ChunkRow]:
+        """A row that was computed -> it, and the same for all that waited. A failure is theirs, too."""
+        yield row
+        key = self._memory.key(row.chunk)
+        for owner, chunk in self._under_way.pop(key, ()):
+            yield ChunkRow(owner, chunk, row.row, _weight(chunk), row.reason, row.error)
+        if row.row is not None:
+            self._memory.keep(key, row.row)
 
 
 class _Shelf:

@@ -18,7 +18,7 @@ from longdoc.encoding import ChunkRow, RowModel, encode_batches
 from longdoc.errors import UsageError
 from longdoc.precision import Placement
 from longdoc.readers import ArrowTable, is_table, table_documents
-from longdoc.repeats import ChunkMemory
+from longdoc.repeats import ChunkMemory, ChunkWalk
 from longdoc.text.batching import BatchingConfig, PlannedBatch, plan_batches
 from longdoc.text.chunking import PreparedDocument
 from longdoc.types import Chunk, Document, DocumentFailure
@@ -89,9 +89,10 @@ class RowStream:
         assembler = Assembler(self.condense)
         pairs = self._pairs(documents, known, assembler)
         found: list[ChunkRow] = []
-        batches = self._batches(pairs, found)
+        walk = None if self.memory is None else self.memory.begin()
+        batches = self._batches(pairs, walk, found)
         for encoded in encode_batches(self.model, batches, self.pad_id, self.placement):
-            for item in self._all_alike(encoded, found):
+            for item in _all_alike(encoded, walk, found):
                 prepared = known.get(item.owner)
                 if not isinstance(prepared, PreparedDocument):
                     continue  # its document has failed meanwhile
@@ -103,28 +104,21 @@ class RowStream:
             yield from _home(assembler, known)
         yield from _home(assembler, known)
 
-    def _batches(self, pairs: Iterator[tuple[int, Chunk]], found: list[ChunkRow]) -> Iterator[PlannedBatch]:
+    def _batches(
+        self, pairs: Iterator[tuple[int, Chunk]], walk: ChunkWalk | None, found: list[ChunkRow]
+    ) -> Iterator[PlannedBatch]:
         """Batches of the chunks that must be encoded; the rows of others, where they are known, go to `found`."""
-        memory = self.memory
-        if memory is None:
+        if walk is None:
             return plan_batches(pairs, self.size, self.batching, device=self.placement.device.type)
-        memory.begin()
 
         def met(owner: int, chunk: Chunk) -> bool:
-            row = memory.known(owner, chunk)
+            row = walk.known(owner, chunk)
             if row is None:
-                return memory.waits(owner, chunk)
+                return walk.waits(owner, chunk)
             found.append(row)
             return True
 
         return plan_batches(pairs, self.size, self.batching, met, self.placement.device.type)
-
-    def _all_alike(self, encoded: list[ChunkRow], found: list[ChunkRow]) -> Iterator[ChunkRow]:
-        """Rows that were computed, each with those that it answers for, and the ones that were found meanwhile."""
-        for row in encoded:
-            yield from (row,) if self.memory is None else self.memory.home(row)
-        while found:
-            yield found.pop()
 
     def _pairs(
         self,
@@ -217,6 +211,14 @@ def prepared_failure(
         n_chunks=prepared.n_chunks,
         unknown_share=prepared.unknown_share,
     )
+
+
+def _all_alike(encoded: list[ChunkRow], walk: ChunkWalk | None, found: list[ChunkRow]) -> Iterator[ChunkRow]:
+    """Rows that were computed, each with those that it answers for, and the ones that were found meanwhile."""
+    for row in encoded:
+        yield from (row,) if walk is None else walk.home(row)
+    while found:
+        yield found.pop()
 
 
 def _home(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -148,6 +150,53 @@ def test_minilm_at_full_size_is_bit_equal_too(minilm_folder: object) -> None:
     together = logits(pipeline, documents)
     for document in documents[:4]:
         assert logits(pipeline, [document])[document.id] == together[document.id]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_products_that_threads_would_share_are_bit_equal_too(minilm_folder: object, threads: int) -> None:
+    """MKL lets threads share the inner sum of 1536 x 384 at some lengths: one batch on all cores adds up otherwise."""
+    before = torch.get_num_threads()
+    try:
+        precision = PrecisionConfig(device="cpu", dtype="fp32", threads=threads)
+        pipeline = Pipeline.from_checkpoint(
+            "default", labels=("a", "b"), prediction=PredictionConfig(precision=precision),
+            chunking={"size": 208, "overlap": 0},
+        )  # fmt: skip
+        documents = [Document(id=str(n), text=text_of(n, n)) for n in range(110, 200, 12)]
+        together = logits(pipeline, documents)
+        for document in documents:
+            assert logits(pipeline, [document])[document.id] == together[document.id]
+            explained = pipeline.explain(document, occlude=False)
+            assert explained.logits == together[document.id]
+        vectors = {vector.id: vector.vector for vector in pipeline.embed(documents)}
+        for document in documents[:3]:
+            assert np.array_equal(next(iter(pipeline.embed([document]))).vector, vectors[document.id])
+        stored = _STORED.setdefault("one", together)
+        assert together == stored, "the same for any number of threads"
+    finally:
+        torch.set_num_threads(before)
+
+
+_STORED: dict[str, dict[str, tuple[float, ...]]] = {}
+
+
+def test_a_stream_that_is_left_alone_takes_no_threads_from_others(tiny_pipeline: Pipeline) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        other = Pipeline(
+            tiny_pipeline.model, tiny_pipeline.settings, tiny_pipeline.tokenizer,
+            PredictionConfig(batching=BatchingConfig(read_ahead=64), precision=tiny_pipeline.prediction.precision),
+        )  # fmt: skip
+        stream = other.stream(DOCUMENTS)
+        next(stream)
+        with ThreadPoolExecutor(1) as elsewhere:
+            assert elsewhere.submit(torch.get_num_threads).result() == 3
+        assert torch.get_num_threads() == 3
+        stream.close()
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize("tiles", [False, True])

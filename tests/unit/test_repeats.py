@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -136,7 +139,7 @@ UNLIKE = {
 @pytest.mark.parametrize("name", UNLIKE)
 @pytest.mark.parametrize("by_place", [False, True])
 def test_chunks_are_alike_only_in_everything_that_the_encoder_is_shown(name: str, by_place: bool) -> None:
-    memory = ChunkMemory(by_place)
+    memory = ChunkMemory(by_place).begin()
     assert not memory.waits(0, ALIKE)
     assert memory.waits(1, chunk([1, 7, 8, 2]))
     assert not memory.waits(2, UNLIKE[name])
@@ -149,7 +152,8 @@ def row_of(found: Chunk, value: float = 0.5) -> ChunkRow:
 
 
 def test_who_waits_gets_the_row_or_the_failure_under_its_own_name() -> None:
-    memory = ChunkMemory(False)
+    whole = ChunkMemory(False)
+    memory = whole.begin()
     assert not memory.waits(0, ALIKE)
     other = chunk([1, 7, 8, 2], ordinal=2)
     assert memory.waits(5, other)
@@ -165,16 +169,66 @@ def test_who_waits_gets_the_row_or_the_failure_under_its_own_name() -> None:
     failed = list(memory.home(ChunkRow(7, failing, None, 2.0, "memory_limit", "MemoryError")))
     assert [(item.owner, item.reason) for item in failed] == [(7, "memory_limit"), (8, "memory_limit")]
     assert memory.known(9, failing) is None  # it is tried again
-    assert memory.count == RepeatCount(4, 16, 2 + 0, 8) + RepeatCount(1, 4, 1, 4)
+    assert whole.count == RepeatCount(4, 16, 2 + 0, 8) + RepeatCount(1, 4, 1, 4)
 
 
 def test_several_memories_add_to_one_total() -> None:
     total = RepeatCount()
     memories = [ChunkMemory(False, total=total), ChunkMemory(False, total=total)]
-    for memory in memories:
-        assert not memory.waits(0, ALIKE)
-    assert memories[0].waits(1, ALIKE)
+    walks = [memory.begin() for memory in memories]
+    for walk in walks:
+        assert not walk.waits(0, ALIKE)
+    assert walks[0].waits(1, ALIKE)
     assert total == RepeatCount(3, 12, 1, 4) == memories[0].count + memories[1].count
+
+
+def test_what_one_walk_waits_for_is_no_other_walks() -> None:
+    memory = ChunkMemory(False)
+    one, other = memory.begin(), memory.begin()
+    assert not one.waits(0, ALIKE)
+    assert one.waits(1, ALIKE)
+    assert not other.waits(2, ALIKE)  # it cannot wait for a walk that may be given up
+    assert [row.owner for row in other.home(row_of(ALIKE))] == [0]
+    assert [row.owner for row in one.home(row_of(ALIKE))] == [0, 1]
+    assert memory.begin().known(7, ALIKE) is not None
+
+
+ANSWERED = LETTERS[:-1]
+
+
+def fresh(pipeline: Pipeline, **batching: object) -> Pipeline:
+    settings = PredictionConfig(batching=BatchingConfig(**batching), precision=pipeline.prediction.precision)
+    return Pipeline(pipeline.model, pipeline.settings, pipeline.tokenizer, settings)
+
+
+def test_streams_that_take_turns_lose_no_document(tiny_pipeline: Pipeline) -> None:
+    pipeline, every = fresh(tiny_pipeline, read_ahead=64), ANSWERED * 3
+    expected = [result.logits for result in pipeline.predict(ANSWERED)]
+    pipeline.remember_chunks()
+    one = pipeline.stream(every)
+    first = [next(one).logits, next(one).logits]
+    other = pipeline.stream(reversed(ANSWERED))
+    second = [next(other).logits]
+    pipeline.explain(ANSWERED[0], occlude=False)
+    assert first + [result.logits for result in one] == expected * 3
+    assert second + [result.logits for result in other] == expected[::-1]
+
+
+def test_threads_that_share_a_memory_count_everything(tiny_pipeline: Pipeline) -> None:
+    pipeline = fresh(tiny_pipeline, read_ahead=64)
+    expected = [result.logits for result in pipeline.predict(ANSWERED)]
+    once, before = dataclasses.replace(pipeline.repeats), sys.getswitchinterval()
+    pipeline.remember_chunks()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as callers:
+            answers = [callers.submit(pipeline.predict, ANSWERED) for _ in range(12)]
+            assert all([result.logits for result in answer.result()] == expected for answer in answers)
+    finally:
+        sys.setswitchinterval(before)
+    assert pipeline.repeats.chunks == 13 * once.chunks
+    assert pipeline.repeats.tokens == 13 * once.tokens
+    assert pipeline.repeats.repeated_chunks >= 12 * once.repeated_chunks
 
 
 def test_vectors_are_counted_over_all_calls(tiny_pipeline: Pipeline) -> None:
@@ -190,13 +244,13 @@ def test_vectors_are_counted_over_all_calls(tiny_pipeline: Pipeline) -> None:
 
 def test_the_row_that_nobody_asked_for_the_longest_is_forgotten_first() -> None:
     chunks = [chunk([1, 7, 10 + number, 2]) for number in range(3)]
-    memory = ChunkMemory(False, bytes_kept=2 * (4 * 4 + ROW_BYTES))
+    memory = ChunkMemory(False, bytes_kept=2 * (4 * 4 + ROW_BYTES)).begin()
     for item in chunks[:2]:
         list(memory.home(row_of(item)))
     assert memory.known(0, chunks[0]) is not None
     list(memory.home(row_of(chunks[2])))
     assert [memory.known(0, item) is not None for item in chunks] == [True, False, True]
-    large = ChunkMemory(False, bytes_kept=15 + ROW_BYTES)
+    large = ChunkMemory(False, bytes_kept=15 + ROW_BYTES).begin()
     list(large.home(row_of(ALIKE)))
     assert large.known(0, ALIKE) is None
 
@@ -204,7 +258,7 @@ def test_the_row_that_nobody_asked_for_the_longest_is_forgotten_first() -> None:
 def test_rows_that_are_kept_are_those_that_came_whatever_was_forgotten_meanwhile() -> None:
     """Rows of two kinds come and go, far more than fit, and each that is still known is the one that was brought."""
     random = np.random.default_rng(0)
-    memory = ChunkMemory(False, bytes_kept=40 * (4 * 4 + ROW_BYTES))
+    memory = ChunkMemory(False, bytes_kept=40 * (4 * 4 + ROW_BYTES)).begin()
     brought: dict[int, torch.Tensor] = {}
     for number in range(300):
         item = chunk([1, 7, 10 + number, 2])
