@@ -562,6 +562,11 @@ class Pipeline:
             UsageError: `documents` is one text or no iterable, `spans` does not go with it, or more than one of
                 `chunks`, `spans` and `passages` is asked for.
         """
+        if is_spread(self.model):
+            raise UsageError(
+                "a model of which layers lie elsewhere (`prediction.device_map`) can only predict. Load it without, to "
+                "embed."
+            )
         if sum((chunks, passages, spans is not None)) > 1:
             raise UsageError("`chunks`, `passages` and `spans` must not be asked for at once. Call `embed` for each.")
         settings = settings or EmbeddingConfig()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import random
 import unicodedata
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from longdoc.text.tokenizing import DocumentTokenizer
 from longdoc.types import Document, TokenizedDocument
@@ -63,6 +65,57 @@ def test_pieces_of_any_text_equal_the_whole(kind: str, words: list[str], separat
 def test_pieces_of_real_length_equal_the_whole(kind: str) -> None:
     text = " ".join(CORPUS * 100)[:15_999]
     assert check_cut_equals_whole(kind, text, 1000) > 5
+
+
+def phrases(split: bool, texts: list[str], normalizer: normalizers.Normalizer, scheme: str) -> DocumentTokenizer:
+    """A Unigram tokenizer that may hold several words, or several ideographs, in one token."""
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizer
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(split=split, prepend_scheme=scheme)
+    specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+    trainer = trainers.UnigramTrainer(
+        vocab_size=700,
+        special_tokens=specials,
+        unk_token="[UNK]",
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[(name, tokenizer.token_to_id(name)) for name in specials[2:]]
+    )
+    tokenizer.decoder = decoders.Metaspace(split=split, prepend_scheme=scheme)
+    given = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    return DocumentTokenizer(tokenizer.to_str(), given)
+
+
+LEGAL = "the agreement party licence shall grant use software and of to in court judge law patent notice this may copy"
+
+
+def legal_texts() -> list[str]:
+    generator = random.Random(0)
+    mixed = "Die Straße im Café, 中文文本测试 العربية, New York city and New York, the end of the agreement; 3.5 %"
+    return [" ".join(generator.choices(LEGAL.split(), k=300)) for _ in range(20)] + [mixed] * 30
+
+
+def check_pieces(tokenizer: DocumentTokenizer, text: str) -> None:
+    expected = whole(tokenizer, text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("longdoc.text.tokenizing.PIECE_CHARACTERS", 64)
+        found = np.concatenate([segment.token_ids for segment in tokenizer.segments(text)])
+    assert found.tolist() == expected.token_ids.tolist()
+
+
+def test_a_vocabulary_of_phrases_is_never_cut_between_their_words() -> None:
+    """Unigram weighs a whole text: whether it takes a token across a space depends on the words around it."""
+    tokenizer = phrases(False, legal_texts(), normalizers.NFKC(), "always")
+    assert not tokenizer.segmented
+    check_pieces(tokenizer, " ".join(random.Random(5).choices(LEGAL.split(), k=2500)))
+
+
+def test_several_unknown_ideographs_that_are_one_token_are_never_cut_apart() -> None:
+    tokenizer = phrases(True, legal_texts(), normalizers.NFD(), "never")
+    assert tokenizer.segmented
+    check_pieces(tokenizer, "中文测试、日本語の漢字" * 800)
 
 
 def check_offsets(kind: str, text: str) -> None:

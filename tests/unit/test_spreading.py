@@ -93,6 +93,12 @@ def test_a_batch_that_fails_lets_the_next_one_have_its_turn(model: Path, tmp_pat
         assert encoder(torch.tensor([[1, 2]])).isfinite().all()
 
 
+def test_vectors_are_refused_in_words(model: Path, tmp_path: Path) -> None:
+    pipeline = Pipeline.load(model, prediction(tmp_path / "layers", 0.0))
+    with pytest.raises(UsageError, match=r"^a model of which layers lie elsewhere .* Load it without, to embed\.$"):
+        pipeline.embed(["some text"])
+
+
 def test_where_all_fits_nothing_is_moved(model: Path, tmp_path: Path) -> None:
     pipeline = Pipeline.load(model, PredictionConfig.model_validate(CPU | {"device_map": {}}))
     assert not is_spread(pipeline.model)

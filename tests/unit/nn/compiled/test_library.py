@@ -48,6 +48,24 @@ def test_a_kernel_that_computes_something_else_is_not_taken(fresh, monkeypatch: 
     assert "does not compute what torch does here (AVX2" in why
 
 
+def test_a_library_without_its_end_is_not_opened(fresh, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = kernels_for(Level.AVX2).path.read_bytes()
+    monkeypatch.setattr(fresh, "__file__", str(tmp_path / "library.py"))
+    torn = tmp_path / f"_attention{fresh.importlib.machinery.EXTENSION_SUFFIXES[0]}"
+    for kept in (9000, len(whole) // 2, len(whole) - 1):
+        torn.write_bytes(whole[:kept])
+        assert fresh.library() == (None, "it cannot be opened: its end is missing")
+    torn.write_bytes(whole)
+    assert fresh.library()[0] is not None
+
+
+def test_it_is_tried_alike_whoever_asks_first(fresh) -> None:
+    kernels_for(Level.AVX2)
+    with torch.autocast("cpu", dtype=torch.bfloat16), torch.inference_mode():
+        kernels, why = fresh.library()
+    assert kernels is not None, why
+
+
 def test_a_library_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     path = kernels_for(Level.AVX2).path
     monkeypatch.setattr(room, "ABI", 0)
