@@ -5,7 +5,8 @@ put into the order that oneDNN's products read it in; the activation is computed
 those that torch's own compiler uses (`torch._inductor`); where they are missing, or a layer is not a plain product,
 nothing changes.
 
-The prepared copy belongs to a version of its weight: weights that have learned since are prepared anew.
+The prepared copy belongs to a version of its weight: weights that have learned since are prepared anew. What is written
+through `weight.data`, which torch does not count, is not seen: write to the weight itself, under `torch.no_grad`.
 
 Shape letters: N rows, L length, D width in, M width out.
 """

@@ -154,9 +154,9 @@ class DocumentTokenizer:
         try:
             glued = find_glued_separators(self._probe, self.unknown_id)
             self._shown_as |= dict.fromkeys(glued, " ")
-            numbers = range(self.vocab_size)
-            surfaces = self._tokenizer.decode_batch([[number] for number in numbers])
-            surfaces += [self._tokenizer.id_to_token(number) or "" for number in numbers]  # decoders may hide spaces
+            every = range(self.vocab_size)
+            surfaces = self._tokenizer.decode_batch([[number] for number in every])
+            surfaces += [self._tokenizer.id_to_token(number) or "" for number in every]  # decoders may hide spaces
             added = [token["content"] for token in state["added_tokens"] if not token["special"]]
             self._cut_pattern = find_cut_pattern(self._probe, self._probe_ids, surfaces, added)
         except DocumentError:

@@ -234,8 +234,8 @@ def _agrees(kernels: Kernels, level: Level) -> bool:
     """Whether a kernel gives what torch gives, on a problem with ends that fill no vector."""
     generator = torch.Generator().manual_seed(0)
     dtype, tolerance = (torch.bfloat16, 3e-2) if level == Level.AMX else (torch.float32, 1e-5)
-    q, k, v = (torch.randn(2, 3, 37, 24, generator=generator).to(dtype) for _ in range(3))
-    added = torch.zeros(2, 1, 1, 37)
+    q, k, v = (torch.randn(2, 3, 37, 24, generator=generator, dtype=torch.float32).to(dtype) for _ in range(3))
+    added = torch.zeros(2, 1, 1, 37, dtype=torch.float32)
     added[1, ..., 30:] = -math.inf
     with torch.no_grad(), torch.autocast("cpu", enabled=False):  # whoever asks first may be in the middle of bfloat16
         out, _ = kernels.forward(level, q, k, v, added, 0.2)
