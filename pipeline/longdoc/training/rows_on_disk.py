@@ -148,6 +148,7 @@ def _recipe(pipeline: Pipeline) -> str:
         "deterministic": pipeline.prediction.batching.deterministic,
         # A chunk is padded to the next of these: the same chunk in another shape may have other last bits.
         "lengths": buckets(pipeline.settings.chunking.size, fixed_tokens),
+        "cores_of_a_batch": 1,  # rows of before, when a batch alone had all of them, may have other last bits
         "max_unknown_share": pipeline.prediction.max_unknown_share,
         "longdoc": __version__,
         "torch": torch.__version__,
